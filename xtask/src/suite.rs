@@ -95,7 +95,7 @@ fn shared_folder(root: &Path, given: Option<PathBuf>) -> Result<Option<PathBuf>>
 
 impl Suite {
     fn run_steps(&self, steps: &[Step], not_run: &mut Vec<String>) -> Result<()> {
-        let start = Instant::now();
+        let (start, mut passed) = (Instant::now(), 0);
         for (i, step) in steps.iter().enumerate() {
             let place = format!("[{}/{}] {}", i + 1, steps.len(), step.name);
             println!("==> {place}{}", step.action.command_line());
@@ -103,14 +103,18 @@ impl Suite {
             let outcome = step.action.run(self).with_context(|| format!("step {place} failed"))?;
             let seconds = step_start.elapsed().as_secs_f64();
             match outcome {
-                Outcome::Done => println!("==> {place}: passed in {seconds:.1} s\n"),
+                Outcome::Done => {
+                    passed += 1;
+                    println!("==> {place}: passed in {seconds:.1} s\n");
+                }
                 Outcome::NotRun(reason) => {
                     println!("==> {place}: not run: {reason}\n");
                     not_run.push(format!("{} ({reason})", step.name));
                 }
             }
         }
-        println!("all steps passed or are listed as not run, in {:.1} s", start.elapsed().as_secs_f64());
+        let seconds = start.elapsed().as_secs_f64();
+        println!("{passed} of {} steps passed in {seconds:.1} s", steps.len());
         Ok(())
     }
 
@@ -167,7 +171,7 @@ fn succeed(cargo: &mut Command) -> Result<()> {
 
 fn check_snapshots(suite: &Suite) -> Result<Outcome> {
     let current = snapshots::check(&suite.root, &suite.references)?;
-    println!("{current} snapshots, all read by a test");
+    println!("snapshots, each read by a test: {current}");
     Ok(Outcome::Done)
 }
 
