@@ -1,1 +1,13 @@
-//! See the workspace README.
+//! PTX as typed data: instruction table, intermediate representation, builder, verifier, printer and CPU emulator.
+
+pub mod builder;
+pub mod emu;
+pub mod imm;
+pub mod ir;
+pub mod isa;
+pub mod ops;
+pub mod print;
+pub mod target;
+pub mod types;
+pub mod value;
+pub mod verify;

@@ -1,0 +1,397 @@
+//! From the stream to basic blocks: unreachable code dropped, copies of variables folded away, dead code removed,
+//! registers and labels named.
+
+use std::collections::HashMap;
+
+use super::naming::Namer;
+use super::{BuildErrors, Builder, Item, Label};
+use crate::ir::{Block, BlockId, Comments, Entry, Inst, Operand, Place, Reg, RegInfo, Terminator};
+use crate::isa::{Effect, Form, Op};
+use crate::types::Ty;
+
+/// A block whose targets are still labels.
+#[derive(Default)]
+struct Draft {
+    labels: Vec<Label>,
+    insts: Vec<Inst>,
+    comments: Vec<(usize, String)>,
+    end: End,
+    place: Place,
+}
+
+#[derive(Default, Clone, Copy)]
+enum End {
+    #[default]
+    Fall,
+    Jump(Label),
+    Branch(crate::ir::Guard, Label),
+    Ret,
+}
+
+impl Builder {
+    /// Ends the build.
+    pub(super) fn finish(mut self) -> Result<Entry, BuildErrors> {
+        self.items.push(Item::Ret(Place::default()));
+        for label in &self.labels {
+            if label.first_jump.is_some() && !label.placed {
+                self.errors.push(super::BuildError {
+                    message: format!("label `{}` is jumped to and never placed", label.name),
+                    place: Place::default(),
+                });
+            }
+        }
+        if !self.errors.is_empty() {
+            return Err(BuildErrors { entry: self.name, errors: self.errors });
+        }
+        let drafts = drop_unreachable(split(std::mem::take(&mut self.items)));
+        let mut blocks = self.link(drafts);
+        forward_copies(&self, &mut blocks);
+        retarget_copies(&self, &mut blocks);
+        remove_dead(&self, &mut blocks);
+        let regs = self.name_registers(&mut blocks);
+        Ok(Entry {
+            name: self.name,
+            params: self.params,
+            bounds: self.bounds,
+            shared: self.shared,
+            regs,
+            blocks,
+        })
+    }
+
+    /// Resolves labels to block positions and names those that are used.
+    fn link(&self, drafts: Vec<Draft>) -> Vec<Block> {
+        let mut position = HashMap::new();
+        for (i, draft) in drafts.iter().enumerate() {
+            for label in &draft.labels {
+                position.insert(label.0, BlockId(i as u32));
+            }
+        }
+        let at = |label: Label| position.get(&label.0).copied().unwrap_or(BlockId(0));
+        let mut names = vec![None; drafts.len()];
+        let mut namer = Namer::default();
+        let mut targets = vec![false; drafts.len()];
+        for draft in &drafts {
+            if let End::Jump(label) | End::Branch(_, label) = draft.end {
+                targets[at(label).index()] = true;
+            }
+        }
+        for (i, draft) in drafts.iter().enumerate() {
+            if targets[i]
+                && let Some(label) = draft.labels.first()
+            {
+                names[i] = Some(namer.unique(&self.labels[label.0 as usize].name));
+            }
+        }
+        drafts
+            .into_iter()
+            .zip(names)
+            .map(|(draft, label)| Block {
+                label,
+                comments: Comments(draft.comments),
+                insts: draft.insts,
+                term: match draft.end {
+                    End::Fall => Terminator::Fall,
+                    End::Jump(label) => Terminator::Jump(at(label)),
+                    End::Branch(guard, label) => {
+                        Terminator::Branch { pred: guard.pred, negated: guard.negated, target: at(label) }
+                    }
+                    End::Ret => Terminator::Ret,
+                },
+                term_place: draft.place,
+            })
+            .collect()
+    }
+
+    /// Unique names in the order of first appearance; the register table keeps only what is used, sorted by type as the
+    /// declarations are printed.
+    fn name_registers(&self, blocks: &mut [Block]) -> Vec<RegInfo> {
+        let mut order = Vec::new();
+        let mut assigned: HashMap<Reg, u32> = HashMap::new();
+        let mut seen = vec![false; self.regs.len()];
+        let mut see = |reg: Reg, order: &mut Vec<Reg>| {
+            if !std::mem::replace(&mut seen[reg.index()], true) {
+                order.push(reg);
+            }
+        };
+        for block in blocks.iter() {
+            for inst in &block.insts {
+                inst.for_each_def(|reg| {
+                    *assigned.entry(reg).or_default() += 1;
+                    see(reg, &mut order);
+                });
+                inst.for_each_use(|reg| see(reg, &mut order));
+            }
+            if let Terminator::Branch { pred, .. } = block.term {
+                see(pred, &mut order);
+            }
+        }
+        let mut namer = Namer::default();
+        let mut names = HashMap::new();
+        for reg in &order {
+            let build = &self.regs[reg.index()];
+            let base = build.name.as_deref().unwrap_or(if build.ty == Ty::Pred { "p" } else { "t" });
+            names.insert(*reg, namer.unique(base));
+        }
+        order.sort_by_key(|reg| self.regs[reg.index()].ty);
+        let mut renumbered = HashMap::new();
+        let mut infos = Vec::with_capacity(order.len());
+        for reg in order {
+            renumbered.insert(reg, Reg(infos.len() as u32));
+            infos.push(RegInfo {
+                name: names.remove(&reg).unwrap_or_default(),
+                ty: self.regs[reg.index()].ty,
+                variable: assigned.get(&reg).copied().unwrap_or(0) > 1,
+            });
+        }
+        let mut rename = |reg: Reg| renumbered.get(&reg).copied().unwrap_or(reg);
+        for block in blocks {
+            for inst in &mut block.insts {
+                inst.operands.iter_mut().for_each(|operand| operand.map_regs(&mut rename));
+                if let Some(guard) = &mut inst.guard {
+                    guard.pred = rename(guard.pred);
+                }
+            }
+            if let Terminator::Branch { pred, .. } = &mut block.term {
+                *pred = rename(*pred);
+            }
+        }
+        infos
+    }
+}
+
+fn split(items: Vec<Item>) -> Vec<Draft> {
+    let mut drafts = vec![Draft::default()];
+    let mut open = true;
+    for item in items {
+        if !open {
+            drafts.push(Draft::default());
+            open = true;
+        }
+        let last = drafts.len() - 1;
+        let draft = &mut drafts[last];
+        match item {
+            Item::Inst(inst) => draft.insts.push(inst),
+            Item::Comment(text) => draft.comments.push((draft.insts.len(), text)),
+            Item::Label(label) if draft.insts.is_empty() => draft.labels.push(label),
+            Item::Label(label) => drafts.push(Draft { labels: vec![label], ..Draft::default() }),
+            Item::Jump(label, place) => (draft.end, draft.place, open) = (End::Jump(label), place, false),
+            Item::Branch { guard, target, place } => {
+                (draft.end, draft.place, open) = (End::Branch(guard, target), place, false);
+            }
+            Item::Ret(place) => (draft.end, draft.place, open) = (End::Ret, place, false),
+        }
+    }
+    drafts
+}
+
+/// Keeps the reachable blocks; a jump to the block that follows becomes a fall, and a block that only falls into one that
+/// nothing jumps to is joined with it.
+fn drop_unreachable(drafts: Vec<Draft>) -> Vec<Draft> {
+    let mut position = HashMap::new();
+    for (i, draft) in drafts.iter().enumerate() {
+        for label in &draft.labels {
+            position.insert(label.0, i);
+        }
+    }
+    let mut reached = vec![false; drafts.len()];
+    let mut work = vec![0];
+    while let Some(i) = work.pop() {
+        if i >= drafts.len() || std::mem::replace(&mut reached[i], true) {
+            continue;
+        }
+        match drafts[i].end {
+            End::Fall => work.push(i + 1),
+            End::Jump(label) => work.extend(position.get(&label.0)),
+            End::Branch(_, label) => {
+                work.extend(position.get(&label.0));
+                work.push(i + 1);
+            }
+            End::Ret => {}
+        }
+    }
+    let mut kept: Vec<Draft> =
+        drafts.into_iter().zip(reached).filter(|(_, reached)| *reached).map(|(draft, _)| draft).collect();
+    for i in 0..kept.len().saturating_sub(1) {
+        if let End::Jump(label) = kept[i].end
+            && kept[i + 1].labels.contains(&label)
+        {
+            kept[i].end = End::Fall;
+        }
+    }
+    let jumped: std::collections::HashSet<u32> = kept
+        .iter()
+        .filter_map(|draft| match draft.end {
+            End::Jump(label) | End::Branch(_, label) => Some(label.0),
+            End::Fall | End::Ret => None,
+        })
+        .collect();
+    let mut joined: Vec<Draft> = Vec::with_capacity(kept.len());
+    for mut draft in kept {
+        draft.labels.retain(|label| jumped.contains(&label.0));
+        match joined.last_mut() {
+            Some(last) if matches!(last.end, End::Fall) && draft.labels.is_empty() => {
+                let offset = last.insts.len();
+                last.insts.append(&mut draft.insts);
+                last.comments.extend(draft.comments.into_iter().map(|(at, text)| (at + offset, text)));
+                (last.end, last.place) = (draft.end, draft.place);
+            }
+            _ => joined.push(draft),
+        }
+    }
+    joined
+}
+
+/// How often each register is read, the terminators included.
+fn count_uses(builder: &Builder, blocks: &[Block]) -> Vec<u32> {
+    let mut uses = vec![0; builder.regs.len()];
+    for block in blocks {
+        for inst in &block.insts {
+            inst.for_each_use(|reg| uses[reg.index()] += 1);
+        }
+        if let Terminator::Branch { pred, .. } = block.term {
+            uses[pred.index()] += 1;
+        }
+    }
+    uses
+}
+
+/// The registers of a plain copy `mov d, a` between registers of one type.
+fn copy(builder: &Builder, inst: &Inst) -> Option<(Reg, Reg)> {
+    match (inst.op, inst.guard, inst.operands.as_slice()) {
+        (Op::Mov, None, [Operand::Reg(d), Operand::Reg(a)])
+            if builder.regs[d.index()].ty == builder.regs[a.index()].ty =>
+        {
+            Some((*d, *a))
+        }
+        _ => None,
+    }
+}
+
+/// Reading a variable copies it, so that a later assignment does not change what was read. Where every use of the copy
+/// stands in the same block before the next assignment, the uses read the variable itself.
+fn forward_copies(builder: &Builder, blocks: &mut [Block]) {
+    let total = count_uses(builder, blocks);
+    for block in blocks {
+        let mut i = 0;
+        while i < block.insts.len() {
+            let Some((value, variable)) = copy(builder, &block.insts[i]) else {
+                i += 1;
+                continue;
+            };
+            if builder.regs[value.index()].variable {
+                i += 1;
+                continue;
+            }
+            let source_changes = builder.regs[variable.index()].variable;
+            let mut found = 0;
+            for inst in &block.insts[i + 1..] {
+                inst.for_each_use(|reg| found += u32::from(reg == value));
+                let mut assigned = false;
+                inst.for_each_def(|reg| assigned |= reg == variable);
+                if assigned && source_changes {
+                    break;
+                }
+                if found == total[value.index()] {
+                    break;
+                }
+            }
+            let branch_reads = matches!(block.term, Terminator::Branch { pred, .. } if pred == value);
+            if found != total[value.index()] || branch_reads {
+                i += 1;
+                continue;
+            }
+            let mut left = found;
+            for inst in &mut block.insts[i + 1..] {
+                if left == 0 {
+                    break;
+                }
+                let mut rename = |reg: Reg| {
+                    if reg == value {
+                        left -= 1;
+                        variable
+                    } else {
+                        reg
+                    }
+                };
+                inst.operands.iter_mut().for_each(|operand| operand.map_regs(&mut rename));
+                if let Some(guard) = &mut inst.guard {
+                    guard.pred = rename(guard.pred);
+                }
+            }
+            block.insts.remove(i);
+        }
+    }
+}
+
+/// `op d, …; mov x, d` with no other use of `d`, and none of `x` in between, becomes `op x, …`.
+fn retarget_copies(builder: &Builder, blocks: &mut [Block]) {
+    let uses = count_uses(builder, blocks);
+    for block in blocks {
+        let mut i = 0;
+        while i < block.insts.len() {
+            let Some((variable, value)) = copy(builder, &block.insts[i]) else {
+                i += 1;
+                continue;
+            };
+            if uses[value.index()] != 1 || builder.regs[value.index()].variable {
+                i += 1;
+                continue;
+            }
+            let mut made = None;
+            for (j, inst) in block.insts[..i].iter().enumerate().rev() {
+                let mut defines = false;
+                inst.for_each_def(|reg| defines |= reg == value);
+                if defines {
+                    made = (inst.guard.is_none()).then_some(j);
+                    break;
+                }
+                let mut touches = false;
+                inst.for_each_use(|reg| touches |= reg == variable);
+                inst.for_each_def(|reg| touches |= reg == variable);
+                if touches {
+                    break;
+                }
+            }
+            match made {
+                Some(j) => {
+                    let specs = Form::of(block.insts[j].op).operands;
+                    for (operand, spec) in block.insts[j].operands.iter_mut().zip(specs) {
+                        if spec.role == crate::isa::Role::Def {
+                            operand.map_regs(&mut |reg| if reg == value { variable } else { reg });
+                        }
+                    }
+                    block.insts.remove(i);
+                }
+                None => i += 1,
+            }
+        }
+    }
+}
+
+/// Removes instructions without effect whose results nobody reads, last first, until none is left.
+fn remove_dead(builder: &Builder, blocks: &mut [Block]) {
+    let mut uses = count_uses(builder, blocks);
+    loop {
+        let mut removed = false;
+        for block in blocks.iter_mut().rev() {
+            for i in (0..block.insts.len()).rev() {
+                let inst = &block.insts[i];
+                let removable = matches!(Form::of(inst.op).effect, Effect::Pure | Effect::Load);
+                let mut wanted = false;
+                inst.for_each_def(|reg| wanted |= uses[reg.index()] > 0);
+                if removable && !wanted {
+                    inst.for_each_use(|reg| uses[reg.index()] -= 1);
+                    block.insts.remove(i);
+                    for (at, _) in &mut block.comments.0 {
+                        *at -= usize::from(*at > i);
+                    }
+                    removed = true;
+                }
+            }
+        }
+        if !removed {
+            return;
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The CPU emulator: executes the instructions that are printed.
+
+pub mod lane;

@@ -1,0 +1,223 @@
+//! The printer: the only place that makes PTX text.
+//!
+//! Only a [`Verified`] module can be printed. The text depends on the module alone: the same bytes on every machine and
+//! in every run. Registers are declared with their real type, one line per type; the version is the lowest sufficient
+//! one.
+
+use std::fmt::{self, Write};
+
+use crate::ir::{Addr, Base, Block, Entry, Inst, Module, Operand, Reg, Terminator};
+use crate::isa::syntax::{self, Piece, Segment};
+use crate::types::Ty;
+use crate::verify::Verified;
+
+impl fmt::Display for Verified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let module: &Module = self.module();
+        writeln!(f, ".version {}", self.version())?;
+        writeln!(f, ".target {}", module.target)?;
+        writeln!(f, ".address_size 64")?;
+        for entry in &module.entries {
+            writeln!(f)?;
+            write_entry(f, entry)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes an entry, unverified; for error messages and the printer.
+pub(crate) fn write_entry(f: &mut impl Write, entry: &Entry) -> fmt::Result {
+    write!(f, ".visible .entry {}(", entry.name)?;
+    for (i, param) in entry.params.iter().enumerate() {
+        write!(f, "{}\n\t.param {}", if i == 0 { "" } else { "," }, param.ty)?;
+        if let Some(align) = param.pointer_align {
+            write!(f, " .ptr .global .align {align}")?;
+        }
+        write!(f, " {}", param.name)?;
+    }
+    writeln!(f, "{})", if entry.params.is_empty() { "" } else { "\n" })?;
+    let bounds = &entry.bounds;
+    let triple = |[x, y, z]: [u32; 3]| format!("{x}, {y}, {z}");
+    if let Some(block) = bounds.block {
+        writeln!(f, ".reqntid {}", triple(block))?;
+    }
+    if let Some(block) = bounds.max_block {
+        writeln!(f, ".maxntid {}", triple(block))?;
+    }
+    if let Some(blocks) = bounds.min_blocks {
+        writeln!(f, ".minnctapersm {blocks}")?;
+    }
+    if let Some(regs) = bounds.max_regs {
+        writeln!(f, ".maxnreg {regs}")?;
+    }
+    if let Some(cluster) = bounds.cluster {
+        writeln!(f, ".reqnctapercluster {}", triple(cluster))?;
+    }
+    writeln!(f, "{{")?;
+    write_registers(f, entry)?;
+    for array in &entry.shared {
+        match array.len {
+            Some(len) => writeln!(f, "\t.shared .align {} {} {}[{len}];", array.align, array.ty, array.name)?,
+            None => writeln!(f, "\t.extern .shared .align {} {} {}[];", array.align, array.ty, array.name)?,
+        }
+    }
+    for block in &entry.blocks {
+        write_block(f, entry, block)?;
+    }
+    writeln!(f, "}}")
+}
+
+/// Declarations wrap at about this many characters, so that a new register changes one line.
+const DECLARATION_WIDTH: usize = 100;
+
+fn write_registers(f: &mut impl Write, entry: &Entry) -> fmt::Result {
+    for &ty in Ty::ALL {
+        let mut line = String::new();
+        for info in entry.regs.iter().filter(|info| info.ty == ty) {
+            if line.is_empty() {
+                write!(line, "\t.reg {ty} %{}", info.name)?;
+            } else {
+                write!(line, ", %{}", info.name)?;
+            }
+            if line.len() > DECLARATION_WIDTH {
+                writeln!(f, "{line};")?;
+                line.clear();
+            }
+        }
+        if !line.is_empty() {
+            writeln!(f, "{line};")?;
+        }
+    }
+    Ok(())
+}
+
+fn write_block(f: &mut impl Write, entry: &Entry, block: &Block) -> fmt::Result {
+    if let Some(label) = &block.label {
+        writeln!(f, "{label}:")?;
+    }
+    let mut comments = block.comments.0.iter().peekable();
+    for (i, inst) in block.insts.iter().enumerate() {
+        while let Some((_, text)) = comments.next_if(|(at, _)| *at <= i) {
+            writeln!(f, "\t// {text}")?;
+        }
+        writeln!(f, "\t{}", show_inst(entry, inst))?;
+    }
+    for (_, text) in comments {
+        writeln!(f, "\t// {text}")?;
+    }
+    match show_terminator(entry, &block.term) {
+        Some(text) => writeln!(f, "\t{text}"),
+        None => Ok(()),
+    }
+}
+
+fn reg_name(entry: &Entry, reg: Reg) -> String {
+    match entry.regs.get(reg.index()) {
+        Some(info) => format!("%{}", info.name),
+        None => format!("%<{}>", reg.0),
+    }
+}
+
+/// The text of a terminator; `None` where control falls through.
+pub fn show_terminator(entry: &Entry, term: &Terminator) -> Option<String> {
+    let label = |target: crate::ir::BlockId| {
+        entry.blocks.get(target.index()).and_then(|b| b.label.clone()).unwrap_or_else(|| format!("<{}>", target.0))
+    };
+    Some(match term {
+        Terminator::Fall => return None,
+        Terminator::Jump(target) => format!("bra {};", label(*target)),
+        Terminator::Branch { pred, negated, target } => {
+            format!("@{}{} bra {};", if *negated { "!" } else { "" }, reg_name(entry, *pred), label(*target))
+        }
+        Terminator::Ret => "ret;".to_owned(),
+        Terminator::Exit => "exit;".to_owned(),
+        Terminator::Trap => "trap;".to_owned(),
+    })
+}
+
+/// The text of an instruction.
+pub fn show_inst(entry: &Entry, inst: &Inst) -> String {
+    let mut out = String::with_capacity(64);
+    if let Some(guard) = inst.guard {
+        out.push('@');
+        if guard.negated {
+            out.push('!');
+        }
+        out.push_str(&reg_name(entry, guard.pred));
+        out.push(' ');
+    }
+    for (i, segment) in syntax::head(inst.op).iter().enumerate() {
+        let text = match segment {
+            Segment::Literal(text) => Some(*text),
+            Segment::Slot { slot, .. } => inst.mods.get(*slot).map(crate::isa::Mod::text),
+        };
+        if let Some(text) = text {
+            if i > 0 {
+                out.push('.');
+            }
+            out.push_str(text);
+        }
+    }
+    let mut previous = None;
+    for piece in syntax::operands(inst.op) {
+        match piece {
+            Piece::Punct(',') => out.push_str(", "),
+            // A vector operand brings its own braces.
+            Piece::Punct('{' | '}') => {}
+            Piece::Punct(c) => {
+                if previous.is_none() {
+                    out.push(' ');
+                }
+                out.push(*c);
+            }
+            Piece::Operand(i) => {
+                if previous.is_none() {
+                    out.push(' ');
+                }
+                match inst.operands.get(*i) {
+                    Some(operand) => show_operand(&mut out, entry, operand),
+                    None => out.push_str("<missing>"),
+                }
+            }
+        }
+        previous = Some(piece);
+    }
+    out.push(';');
+    out
+}
+
+fn show_operand(out: &mut String, entry: &Entry, operand: &Operand) {
+    match operand {
+        Operand::Reg(reg) => out.push_str(&reg_name(entry, *reg)),
+        Operand::Imm(imm) => out.push_str(&imm.to_string()),
+        Operand::Special(special) => out.push_str(special.name()),
+        Operand::Shared(id) => {
+            out.push_str(entry.shared.get(id.index()).map_or("<shared>", |array| array.name.as_str()));
+        }
+        Operand::Vec(items) => {
+            out.push('{');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push_str(", ");
+                }
+                show_operand(out, entry, item);
+            }
+            out.push('}');
+        }
+        Operand::Addr(Addr { base, offset }) => {
+            match base {
+                Base::Reg(reg) => out.push_str(&reg_name(entry, *reg)),
+                Base::Shared(id) => {
+                    out.push_str(entry.shared.get(id.index()).map_or("<shared>", |array| array.name.as_str()));
+                }
+                Base::Param(id) => {
+                    out.push_str(entry.params.get(id.index()).map_or("<param>", |param| param.name.as_str()));
+                }
+            }
+            if *offset != 0 {
+                out.push_str(&format!("{offset:+}"));
+            }
+        }
+        Operand::Sink => out.push('_'),
+    }
+}

@@ -1,0 +1,102 @@
+//! Target and version requirements, read from the table rows.
+
+use super::Report;
+use crate::ir::{Entry, Module, Operand};
+use crate::isa::{Form, Since, table};
+use crate::print::show_inst;
+use crate::target::{PtxVersion, Target};
+
+/// Why a module needs a PTX version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requirement {
+    /// The version.
+    pub ptx: PtxVersion,
+    /// What needs it: the target or an instruction.
+    pub because: String,
+    /// The oldest architectures that have it, in words; empty for the target itself.
+    pub sm: String,
+}
+
+/// Bytes of kernel parameters that every version takes.
+pub(super) const SMALL_PARAMS: u32 = 4352;
+/// Bytes of kernel parameters from PTX 8.1 on.
+pub(super) const LARGE_PARAMS: u32 = 32764;
+
+/// The requirements of a module, the highest version first; one entry for each instruction name.
+pub(super) fn of(module: &Module) -> Vec<Requirement> {
+    let target = module.target;
+    let mut all = vec![Requirement { ptx: target.min_ptx(), because: format!("target {target}"), sm: String::new() }];
+    let mut add = |since: &Since, because: String| {
+        if !all.iter().any(|r| r.because == because && r.ptx == since.ptx) {
+            all.push(Requirement { ptx: since.ptx, because, sm: since.sm.to_string() });
+        }
+    };
+    for entry in &module.entries {
+        for inst in entry.blocks.iter().flat_map(|block| &block.insts) {
+            for since in Form::of(inst.op).requirements(&inst.mods) {
+                add(since, instruction_name(entry, inst));
+            }
+            for operand in &inst.operands {
+                if let Operand::Special(special) = operand {
+                    add(&table::special_since(*special), special.name().to_owned());
+                }
+            }
+        }
+        if param_bytes(entry) > SMALL_PARAMS {
+            let ptx = PtxVersion::new(8, 1);
+            all.push(Requirement { ptx, because: format!("{} bytes of parameters", param_bytes(entry)), sm: String::new() });
+            break;
+        }
+    }
+    all.sort_by_key(|r| std::cmp::Reverse(r.ptx));
+    all
+}
+
+/// The name with modifiers, without operands.
+fn instruction_name(entry: &Entry, inst: &crate::ir::Inst) -> String {
+    let unguarded = crate::ir::Inst { guard: None, ..inst.clone() };
+    let text = show_inst(entry, &unguarded);
+    text.split([' ', ';']).next().unwrap_or_default().to_owned()
+}
+
+/// Bytes of an entry's parameters, alignment included.
+pub(super) fn param_bytes(entry: &Entry) -> u32 {
+    entry.params.iter().fold(0, |end, param| {
+        let bytes = param.ty.bytes();
+        end.next_multiple_of(bytes) + bytes
+    })
+}
+
+/// Refuses what the target lacks.
+pub(super) fn check(target: Target, entry: &Entry, report: &mut Report<'_>) {
+    for inst in entry.blocks.iter().flat_map(|block| &block.insts) {
+        let missing = |since: &Since| !since.sm.admits(target);
+        for since in Form::of(inst.op).requirements(&inst.mods).filter(|since| missing(since)) {
+            let name = instruction_name(entry, inst);
+            report.error(
+                "target",
+                show_inst(entry, inst),
+                inst.place,
+                format!("`{name}` needs {}, target is {target}", since.sm),
+            );
+        }
+        for operand in &inst.operands {
+            if let Operand::Special(special) = operand
+                && missing(&table::special_since(*special))
+            {
+                let since = table::special_since(*special);
+                report.error(
+                    "target",
+                    show_inst(entry, inst),
+                    inst.place,
+                    format!("`{special}` needs {}, target is {target}", since.sm),
+                );
+            }
+        }
+    }
+    let bytes = param_bytes(entry);
+    if bytes > LARGE_PARAMS {
+        let message = format!("{bytes} bytes of parameters, the limit is {LARGE_PARAMS}");
+        report.error("parameters", String::new(), crate::ir::Place::default(), message);
+    }
+}
