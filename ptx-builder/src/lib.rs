@@ -1,6 +1,7 @@
 //! PTX as typed data: instruction table, intermediate representation, builder, verifier, printer and CPU emulator.
 
 pub mod builder;
+pub mod cfg;
 pub mod emu;
 pub mod imm;
 pub mod ir;
