@@ -1,5 +1,9 @@
 //! Proves the driver layer on a real device: launches that must give the right numbers, and mistakes that must give the
-//! right error. Exits with a failure at the first thing that is not as it should be, and without a device.
+//! right error. Exits with a failure if anything is not as it should be, and without a device.
+//!
+//! Arguments: `--keep-context` leaves out the kernel that faults, which a sanitizer would report; `--print-text` prints
+//! the text of the addition and does nothing else; `--cubin FILE` and `--foreign FILE` name that text assembled for this
+//! device and for an older architecture.
 #![expect(clippy::print_stdout, reason = "a program for a person at a terminal")]
 #![expect(unsafe_code, reason = "launches hand-written kernels; each block says why it is sound")]
 
@@ -15,6 +19,7 @@ use ptxsmith_runtime::{
 };
 
 type Check = Result<(), Box<dyn StdError>>;
+type Part = Box<dyn Fn(&CudaDevice) -> Check>;
 
 /// `c[i] = a[i] + b[i]` for `i < n`.
 const ADD: &str = "// an addition
@@ -95,6 +100,15 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Check {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let given = |name: &str| arguments.iter().any(|argument| argument == name);
+    let file = |name: &str| {
+        arguments.iter().position(|argument| argument == name).and_then(|at| arguments.get(at + 1))
+    };
+    if given("--print-text") {
+        print!("{ADD}");
+        return Ok(());
+    }
     println!("driver for CUDA {}, {} device(s)", driver_version()?, device_count()?);
     let device = CudaDevice::open(0)?;
     let (free, total) = device.memory()?;
@@ -105,15 +119,47 @@ fn run() -> Check {
         device.info().max_ptx()
     );
     println!("{free} of {total} bytes free");
-    additions(&device)?;
-    clusters(&device)?;
-    shared_memory(&device)?;
-    buffers(&device)?;
-    mistakes_in_texts(&device)?;
-    mistakes_in_launches(&device)?;
-    host_time(&device)?;
-    lost_context(&device)?;
-    println!("all as it should be");
+    let mut parts: Vec<(&str, Part)> = vec![
+        ("additions", Box::new(additions)),
+        ("clusters", Box::new(clusters)),
+        ("shared memory", Box::new(shared_memory)),
+        ("buffers", Box::new(buffers)),
+        ("mistakes in texts", Box::new(mistakes_in_texts)),
+        ("mistakes in launches", Box::new(mistakes_in_launches)),
+        ("host time", Box::new(host_time)),
+    ];
+    if let Some(path) = file("--cubin") {
+        let cubin = std::fs::read(path)?;
+        parts.push(("cubin", Box::new(move |device| cubin_adds(device, &cubin))));
+    }
+    if let Some(path) = file("--foreign") {
+        let cubin = std::fs::read(path)?;
+        parts.push((
+            "foreign cubin",
+            Box::new(move |device| {
+                let loaded = device.load(Image::Cubin(&cubin), &LoadOptions::named("foreign"));
+                refused("a cubin for another architecture", loaded, |e| {
+                    matches!(e, Error::WrongArchitecture { .. })
+                })
+            }),
+        ));
+    }
+    // The last part, since nothing works after it.
+    if !given("--keep-context") {
+        parts.push(("lost context", Box::new(lost_context)));
+    }
+    let mut failures = 0;
+    for (name, part) in &parts {
+        println!("\n== {name}");
+        if let Err(error) = part(&device) {
+            println!("FAILED: {error}");
+            failures += 1;
+        }
+    }
+    match failures {
+        0 => println!("\nall {} parts as they should be", parts.len()),
+        _ => return Err(format!("{failures} of {} parts", parts.len()).into()),
+    }
     Ok(())
 }
 
@@ -193,6 +239,20 @@ fn add_once(device: &CudaDevice, launch: &Launch, n: usize) -> Check {
     unsafe { launch.enqueue(device.stream(), grid, &arguments)? };
     let got = words(&device.download(&c)?);
     expect("a sum", got.iter().enumerate().all(|(i, &bits)| f32::from_bits(bits) == 1.5 * i as f32))
+}
+
+/// Loads machine code, which the driver need not compile, and cut-off copies of it.
+fn cubin_adds(device: &CudaDevice, cubin: &[u8]) -> Check {
+    let start = Instant::now();
+    let module = device.load(Image::Cubin(cubin), &LoadOptions::named("vector add"))?;
+    println!("{} bytes loaded in {:.3} ms", cubin.len(), start.elapsed().as_secs_f64() * 1e3);
+    let launch = Launch::prepare(&module.function("add")?, LaunchConfig::block_x(256))?;
+    add_once(device, &launch, 12345)?;
+    for len in [0, 63, 64, cubin.len() / 2, cubin.len() - 1] {
+        let cut = device.load(Image::Cubin(&cubin[..len]), &LoadOptions::named("cut off"));
+        refused(&format!("{len} bytes of it"), cut, |e| matches!(e, Error::MalformedImage { .. }))?;
+    }
+    Ok(())
 }
 
 fn clusters(device: &CudaDevice) -> Check {
