@@ -6,6 +6,8 @@ pub mod emu;
 pub mod imm;
 pub mod ir;
 pub mod isa;
+pub mod kernel;
+pub mod lang;
 pub mod ops;
 pub mod print;
 pub mod target;
