@@ -234,7 +234,7 @@ mod tests {
     }
 
     fn branch(target: u32) -> Terminator {
-        Terminator::Branch { pred: Reg(0), negated: false, target: BlockId(target) }
+        Terminator::Branch { pred: Reg(0), negated: false, target: BlockId(target), uniform: false }
     }
 
     fn tree(of: impl Fn(BlockId) -> Option<BlockId>, count: u32) -> Vec<Option<u32>> {

@@ -210,6 +210,8 @@ pub enum Terminator {
         negated: bool,
         /// The target.
         target: BlockId,
+        /// The author's promise that all lanes of a warp that execute it decide alike: `bra.uni`.
+        uniform: bool,
     },
     /// Ends the thread: `ret`.
     Ret,

@@ -19,10 +19,19 @@ impl fmt::Display for Verified {
         writeln!(f, ".address_size 64")?;
         for entry in &module.entries {
             writeln!(f)?;
+            write_dynamic_arrays(f, entry)?;
             write_entry(f, entry)?;
         }
         Ok(())
     }
+}
+
+/// PTX has `.extern` at module scope only; the arrays belong to the entry that follows.
+fn write_dynamic_arrays(f: &mut impl Write, entry: &Entry) -> fmt::Result {
+    for array in entry.shared.iter().filter(|array| array.len.is_none()) {
+        writeln!(f, ".extern .shared .align {} {} {}[];", array.align, array.ty, array.name)?;
+    }
+    Ok(())
 }
 
 /// Writes an entry, unverified; for error messages and the printer.
@@ -56,9 +65,8 @@ pub(crate) fn write_entry(f: &mut impl Write, entry: &Entry) -> fmt::Result {
     writeln!(f, "{{")?;
     write_registers(f, entry)?;
     for array in &entry.shared {
-        match array.len {
-            Some(len) => writeln!(f, "\t.shared .align {} {} {}[{len}];", array.align, array.ty, array.name)?,
-            None => writeln!(f, "\t.extern .shared .align {} {} {}[];", array.align, array.ty, array.name)?,
+        if let Some(len) = array.len {
+            writeln!(f, "\t.shared .align {} {} {}[{len}];", array.align, array.ty, array.name)?;
         }
     }
     for block in &entry.blocks {
@@ -126,8 +134,10 @@ pub fn show_terminator(entry: &Entry, term: &Terminator) -> Option<String> {
     Some(match term {
         Terminator::Fall => return None,
         Terminator::Jump(target) => format!("bra {};", label(*target)),
-        Terminator::Branch { pred, negated, target } => {
-            format!("@{}{} bra {};", if *negated { "!" } else { "" }, reg_name(entry, *pred), label(*target))
+        Terminator::Branch { pred, negated, target, uniform } => {
+            let not = if *negated { "!" } else { "" };
+            let uni = if *uniform { ".uni" } else { "" };
+            format!("@{not}{} bra{uni} {};", reg_name(entry, *pred), label(*target))
         }
         Terminator::Ret => "ret;".to_owned(),
         Terminator::Exit => "exit;".to_owned(),

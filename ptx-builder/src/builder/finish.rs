@@ -94,7 +94,8 @@ impl Builder {
                     End::Fall => Terminator::Fall,
                     End::Jump(label) => Terminator::Jump(at(label)),
                     End::Branch(guard, label) => {
-                        Terminator::Branch { pred: guard.pred, negated: guard.negated, target: at(label) }
+                        let crate::ir::Guard { pred, negated } = guard;
+                        Terminator::Branch { pred, negated, target: at(label), uniform: false }
                     }
                     End::Ret => Terminator::Ret,
                 },
