@@ -341,7 +341,7 @@ fn mistakes_in_texts(device: &CudaDevice) -> Check {
         .replace("sm_90", if device.info().sm() == "sm_100" { "sm_90a" } else { "sm_100a" });
     refused("another target", load(&other), |e| matches!(e, Error::WrongArchitecture { .. }))?;
     refused("a target that does not exist", load(&ADD.replace("sm_90", "sm_90q")), |e| {
-        matches!(e, Error::LoadFailed(_))
+        matches!(e, Error::MalformedImage { .. })
     })?;
     refused("a NUL", load(&ADD.replace("DONE", "DO\0NE")), |e| matches!(e, Error::MalformedImage { .. }))?;
     let cubin = device.load(Image::Cubin(b"\x7fELF"), &LoadOptions::named("cut off"));

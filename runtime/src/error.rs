@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
+use ptxsmith_builder::target::PtxVersion;
 
 use crate::driver;
-use crate::driver::version::{CudaVersion, PtxVersion};
+use crate::driver::version::CudaVersion;
 
 /// A failure of the runtime.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +60,7 @@ pub enum Error {
     /// The text needs a newer PTX version than the driver takes.
     #[error(
         "{kernel} needs PTX {needs}, the driver takes up to {has} (CUDA {driver}); it needs {}",
-        .needs.min_cuda().driver_hint()
+        CudaVersion::for_ptx(*.needs).driver_hint()
     )]
     DriverTooOld {
         /// Name of the kernel.

@@ -48,7 +48,7 @@ pub struct FunctionAttributes {
     pub local: u32,
     /// Most threads of a block, by registers and `.maxntid`.
     pub max_threads: u32,
-    /// 10 × major + minor of the PTX version it was compiled from.
+    /// 10 × major + minor of the virtual architecture it was compiled from, not of the text's `.version`.
     pub ptx_version: u32,
     /// 10 × major + minor of the architecture it was compiled for.
     pub binary_version: u32,

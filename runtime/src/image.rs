@@ -5,8 +5,9 @@
 //!
 //! Limits: the contents of sections are the assembler's business; only their places are checked.
 
+use ptxsmith_builder::target::{PtxVersion, Target};
+
 use crate::driver::info::DeviceInfo;
-use crate::driver::version::PtxVersion;
 use crate::error::Error;
 
 /// Something that the driver can load.
@@ -40,7 +41,7 @@ impl Image<'_> {
                     let (kernel, driver) = (kernel.to_owned(), device.driver);
                     return Err(Error::DriverTooOld { kernel, needs: header.version, has, driver });
                 }
-                if runs_on(header.target, device) == Some(false) {
+                if !runs_on(header.target, device.sm_number()).map_err(malformed)? {
                     let target = header.target.to_owned();
                     return Err(Error::WrongArchitecture {
                         kernel: kernel.to_owned(),
@@ -65,10 +66,7 @@ impl<'a> PtxHeader<'a> {
             return Err(format!("the text begins with `{}` instead of `.version`", shortened(word)));
         }
         let (number, rest) = next_word(rest);
-        let version = number
-            .split_once('.')
-            .and_then(|(major, minor)| Some(PtxVersion::new(major.parse().ok()?, minor.parse().ok()?)))
-            .ok_or_else(|| format!("`{}` is no PTX version", shortened(number)))?;
+        let version = number.parse().map_err(|_| format!("`{}` is no PTX version", shortened(number)))?;
         let (word, rest) = next_word(rest);
         if word != ".target" {
             return Err(format!("`.version` is followed by `{}` instead of `.target`", shortened(word)));
@@ -103,18 +101,17 @@ fn shortened(word: &str) -> String {
     word.chars().take(40).collect()
 }
 
-/// Whether text for a target runs on a device: for a plain one the same or a later architecture, for an `f` one the same
-/// major number from it on, for an `a` one that architecture alone. Unknown spellings are left to the driver.
-fn runs_on(target: &str, device: &DeviceInfo) -> Option<bool> {
-    let name = target.strip_prefix("sm_")?;
-    let digits = name.trim_end_matches(|c: char| c.is_ascii_lowercase());
-    let number: u32 = digits.parse().ok()?;
-    let has = device.sm_number();
-    match &name[digits.len()..] {
-        "" => Some(has >= number),
-        "f" => Some(has >= number && has / 10 == number / 10),
-        "a" => Some(has == number),
-        _ => None,
+/// Whether text for a target may run on a device of architecture `device` (its number). A target that the table lacks is
+/// left to the driver unless it is newer than the device; what is no target at all is an error, which the driver would
+/// take.
+fn runs_on(target: &str, device: u16) -> Result<bool, String> {
+    if let Ok(known) = target.parse::<Target>() {
+        return Ok(known.runs_on(device));
+    }
+    let digits = target.strip_prefix("sm_").map(|name| name.strip_suffix(['a', 'f']).unwrap_or(name));
+    match digits.and_then(|digits| digits.parse::<u16>().ok()) {
+        Some(number) => Ok(number <= device),
+        None => Err(format!("`{}` is no target", shortened(target))),
     }
 }
 
@@ -193,23 +190,21 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_targets_run_on_later_devices() {
-        let device = h200();
-        for (target, runs) in [
-            ("sm_80", Some(true)),
-            ("sm_90", Some(true)),
-            ("sm_90a", Some(true)),
-            ("sm_100", Some(false)),
-            ("sm_89a", Some(false)),
-            ("sm_100f", Some(false)),
-            ("compute_90", None),
-            ("sm_90x", None),
+    fn targets_run_where_the_table_says_and_unknown_ones_only_on_newer_devices() {
+        for (target, device, runs) in [
+            ("sm_80", 90, true),
+            ("sm_90a", 90, true),
+            ("sm_100", 90, false),
+            ("sm_90a", 100, false),
+            ("sm_100f", 103, true),
+            ("sm_70", 90, true),
+            ("sm_130a", 90, false),
         ] {
-            assert_eq!(runs_on(target, &device), runs, "{target}");
+            assert_eq!(runs_on(target, device), Ok(runs), "{target} on sm_{device}");
         }
-        let later = DeviceInfo { compute_capability: (10, 3), ..h200() };
-        assert_eq!(runs_on("sm_100f", &later), Some(true));
-        assert_eq!(runs_on("sm_90a", &later), Some(false));
+        for target in ["compute_90", "sm_90q", "sm_", "sm_a", "sm_-1", "sm_99999"] {
+            assert!(runs_on(target, 90).is_err(), "{target}");
+        }
     }
 
     #[test]
@@ -222,6 +217,7 @@ mod tests {
         ));
         assert!(matches!(check(".version 8.8\n.target sm_100"), Err(Error::WrongArchitecture { .. })));
         assert!(matches!(check("entry"), Err(Error::MalformedImage { .. })));
+        assert!(matches!(check(".version 8.0\n.target sm_90q"), Err(Error::MalformedImage { .. })));
     }
 
     /// A file of one header, a table of two sections and 16 bytes of data.

@@ -47,7 +47,7 @@ pub use arguments::Arguments;
 pub use cuda::{CudaDevice, Timer};
 pub use cudarc;
 pub use driver::info::DeviceInfo;
-pub use driver::version::{CudaVersion, PtxVersion};
+pub use driver::version::CudaVersion;
 pub use driver::{device_count, device_info, driver_version, present};
 pub use error::{Error, LoadFailure};
 pub use function::{Function, FunctionAttributes, Parameter};

@@ -3,7 +3,9 @@
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdevice_attribute_enum as Attribute};
 
-use super::version::{CudaVersion, PtxVersion};
+use ptxsmith_builder::target::{PtxVersion, Target, Variant};
+
+use super::version::CudaVersion;
 use crate::error::Error;
 
 /// Name, architecture and limits of one device. Sizes are in bytes.
@@ -108,27 +110,31 @@ impl DeviceInfo {
     }
 
     /// The architecture number, for example 90 for compute capability 9.0.
-    pub fn sm_number(&self) -> u32 {
-        self.compute_capability.0 * 10 + self.compute_capability.1
+    pub fn sm_number(&self) -> u16 {
+        let (major, minor) = self.compute_capability;
+        u16::try_from(major * 10 + minor).unwrap_or(u16::MAX)
     }
 
-    /// The plain target, for example `sm_90`.
+    /// The architecture as messages name it, for example `sm_90`; also for one that the target table lacks.
     pub fn sm(&self) -> String {
         format!("sm_{}", self.sm_number())
     }
 
-    /// Every target of this architecture: plain, `f` from compute capability 10.0 on, `a` from 9.0 on. Each one has the
-    /// features of those before it.
-    pub fn targets(&self) -> Vec<String> {
-        let plain = self.sm();
-        let mut targets = vec![plain.clone()];
-        if self.compute_capability.0 >= 10 {
-            targets.push(format!("{plain}f"));
-        }
-        if self.compute_capability.0 >= 9 {
-            targets.push(format!("{plain}a"));
-        }
-        targets
+    /// Every target of the table whose text this device runs and this driver takes, oldest first.
+    pub fn targets(&self) -> Vec<Target> {
+        let max_ptx = self.max_ptx();
+        let runs = |target: &Target| target.runs_on(self.sm_number()) && target.min_ptx() <= max_ptx;
+        Target::all().into_iter().filter(runs).collect()
+    }
+
+    /// The newest plain target of [`DeviceInfo::targets`], whose text later devices run too.
+    pub fn plain_target(&self) -> Option<Target> {
+        self.targets().into_iter().rfind(|target| target.variant() == Variant::Plain)
+    }
+
+    /// The target with the most features: the `a` variant of this architecture if it has one, else the plain one.
+    pub fn best_target(&self) -> Option<Target> {
+        self.targets().pop()
     }
 
     /// The highest PTX version that the driver takes.
@@ -170,11 +176,23 @@ pub(crate) mod tests {
         }
     }
 
+    fn named(targets: impl IntoIterator<Item = Target>) -> Vec<String> {
+        targets.into_iter().map(|target| target.to_string()).collect()
+    }
+
     #[test]
-    fn targets_list_the_variants_an_architecture_has() {
-        let at = |capability| DeviceInfo { compute_capability: capability, ..h200() };
-        assert_eq!(at((8, 6)).targets(), ["sm_86"]);
-        assert_eq!(at((9, 0)).targets(), ["sm_90", "sm_90a"]);
-        assert_eq!(at((12, 1)).targets(), ["sm_121", "sm_121f", "sm_121a"]);
+    fn targets_are_those_that_device_and_driver_take() {
+        let at = |capability, driver| DeviceInfo { compute_capability: capability, driver, ..h200() };
+        let new = CudaVersion::new(13, 0);
+        assert_eq!(named(at((8, 6), new).targets()), ["sm_75", "sm_80", "sm_86"]);
+        let hopper = at((9, 0), new);
+        assert_eq!(named(hopper.plain_target()), ["sm_90"]);
+        assert_eq!(named(hopper.best_target()), ["sm_90a"]);
+        // CUDA 11.8 knows the architecture and not its variant.
+        assert_eq!(named(at((9, 0), CudaVersion::new(11, 8)).best_target()), ["sm_90"]);
+        assert_eq!(named(at((12, 1), new).best_target()), ["sm_121a"]);
+        // An architecture that the table lacks runs the newest plain target before it.
+        assert_eq!(named(at((9, 9), new).best_target()), ["sm_90"]);
+        assert_eq!(at((7, 0), new).best_target(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! CUDA and PTX versions, and which driver takes which text.
+//! CUDA releases, and which driver takes which text.
 //!
 //! The table holds the highest `.version` that the assembler of each CUDA release accepts; a driver takes the text of
 //! its own release and of all earlier ones. Releases past the end of the table follow the rule that holds since
@@ -7,18 +7,11 @@
 
 use std::fmt;
 
+use ptxsmith_builder::target::PtxVersion;
+
 /// A CUDA release, for example 13.0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CudaVersion {
-    /// Major number.
-    pub major: u8,
-    /// Minor number.
-    pub minor: u8,
-}
-
-/// A PTX ISA version, for example 8.0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PtxVersion {
     /// Major number.
     pub major: u8,
     /// Minor number.
@@ -31,30 +24,8 @@ impl fmt::Display for CudaVersion {
     }
 }
 
-impl fmt::Display for PtxVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
-
-impl PtxVersion {
-    /// The version `major.minor`.
-    pub const fn new(major: u8, minor: u8) -> PtxVersion {
-        PtxVersion { major, minor }
-    }
-
-    /// The oldest CUDA release whose driver takes text of this version.
-    pub fn min_cuda(self) -> CudaVersion {
-        let mut releases = EXCEPTIONS.iter().filter(|&&(_, ptx)| ptx >= self);
-        match releases.next() {
-            Some(&(cuda, _)) => cuda,
-            None => CudaVersion::new(self.major.saturating_add(4), self.minor),
-        }
-    }
-}
-
-/// Releases whose PTX version does not follow the rule, oldest first, with their neighbors up to the last of them.
-const EXCEPTIONS: &[(CudaVersion, PtxVersion)] = &[
+/// Releases and the PTX version of each, oldest first, up to the last one that does not follow the rule.
+const RELEASES: &[(CudaVersion, PtxVersion)] = &[
     (CudaVersion::new(11, 8), PtxVersion::new(7, 8)),
     (CudaVersion::new(12, 0), PtxVersion::new(8, 0)),
     (CudaVersion::new(12, 1), PtxVersion::new(8, 1)),
@@ -90,6 +61,14 @@ impl CudaVersion {
         CudaVersion { major, minor }
     }
 
+    /// The oldest release, from 11.8 on, whose driver takes text of a PTX version.
+    pub fn for_ptx(ptx: PtxVersion) -> CudaVersion {
+        match RELEASES.iter().find(|&&(_, takes)| takes >= ptx) {
+            Some(&(cuda, _)) => cuda,
+            None => CudaVersion::new(ptx.major.saturating_add(4), ptx.minor),
+        }
+    }
+
     /// The release out of the driver's number, 1000 × major + 10 × minor.
     pub fn from_driver_number(number: i32) -> CudaVersion {
         let part = |n: i32| u8::try_from(n).unwrap_or(0);
@@ -98,7 +77,7 @@ impl CudaVersion {
 
     /// The highest PTX version that a driver of this release takes.
     pub fn max_ptx(self) -> PtxVersion {
-        match EXCEPTIONS.iter().find(|&&(cuda, _)| cuda == self) {
+        match RELEASES.iter().find(|&&(cuda, _)| cuda == self) {
             Some(&(_, ptx)) => ptx,
             None => PtxVersion::new(self.major.saturating_sub(4), self.minor),
         }
@@ -143,7 +122,7 @@ mod tests {
         for (major, minors) in [(7, 8..=8), (8, 0..=8), (9, 0..=5)] {
             for minor in minors {
                 let ptx = PtxVersion::new(major, minor);
-                let cuda = ptx.min_cuda();
+                let cuda = CudaVersion::for_ptx(ptx);
                 assert!(cuda.max_ptx() >= ptx, "{ptx} on {cuda}");
                 if cuda.minor > 0 {
                     let before = CudaVersion::new(cuda.major, cuda.minor - 1);
@@ -151,8 +130,8 @@ mod tests {
                 }
             }
         }
-        assert_eq!(PtxVersion::new(8, 5).min_cuda(), CudaVersion::new(12, 5));
-        assert_eq!(PtxVersion::new(9, 1).min_cuda(), CudaVersion::new(13, 1));
+        assert_eq!(CudaVersion::for_ptx(PtxVersion::new(8, 5)), CudaVersion::new(12, 5));
+        assert_eq!(CudaVersion::for_ptx(PtxVersion::new(9, 1)), CudaVersion::new(13, 1));
     }
 
     #[test]
