@@ -24,6 +24,7 @@ mod packed;
 #[cfg(test)]
 mod tests;
 
+pub use super::float::half::{bf16_from_f32, f16_from_f32, f32_from_bf16, f32_from_f16};
 pub use integer::{IntType, float_to_int, int_to_float, int_to_int, pack_saturated};
 pub use packed::{bf16x2_from_f8x2, f8x2_from_f32, f8x2_from_half2, f16x2_from_f8x2, half2_from_f32};
 
@@ -86,8 +87,16 @@ fn convert_nan(from: Format, to: Format, bits: u64) -> u64 {
 /// Widening is exact, so its rounding mode does not matter.
 pub fn float_to_float(from: Format, to: Format, bits: u64, m: Convert) -> u64 {
     let bits = m.input(from, bits);
-    if from == BF16 && to == F32 && !(m.sat || m.relu) {
-        return m.output(F32, bits << 16);
+    // The conversions of half storage in `.rn`, which kernels use most.
+    let fast = match (from, to) {
+        (F16, F32) => Some(f32_from_f16(bits as u16).into()),
+        (BF16, F32) => Some(f32_from_bf16(bits as u16).into()),
+        (F32, F16) if m.rounding == Rounding::Rn => Some(f16_from_f32(bits as u32).into()),
+        (F32, BF16) if m.rounding == Rounding::Rn => Some(bf16_from_f32(bits as u32).into()),
+        _ => None,
+    };
+    if let Some(result) = fast {
+        return m.output(to, result);
     }
     let result = match from.unpack(bits) {
         Unpacked::Nan => convert_nan(from, to, bits),
@@ -146,55 +155,4 @@ fn integral(value: Exact, rounding: Rounding) -> u128 {
         Rounding::Rp => !negative && dropped != 0,
     };
     kept + u128::from(up)
-}
-
-/// `cvt.f32.f16`: exact; NaN becomes `0x7fffffff`.
-#[inline]
-pub const fn f32_from_f16(bits: u16) -> u32 {
-    let sign = (bits as u32 & 0x8000) << 16;
-    let magnitude = bits as u32 & 0x7fff;
-    if magnitude >= 0x7c00 {
-        return if magnitude == 0x7c00 { sign | 0x7f80_0000 } else { 0x7fff_ffff };
-    }
-    if magnitude >= 0x0400 {
-        return sign | ((magnitude << 13) + ((127 - 15) << 23));
-    }
-    // Subnormal: an integer multiple of 2^-24, exact in f32.
-    sign | (magnitude as f32 * f32::from_bits((127 - 24) << 23)).to_bits()
-}
-
-/// `cvt.rn.f16.f32`, subnormal results included; NaN becomes `0x7fff`.
-#[inline]
-pub const fn f16_from_f32(bits: u32) -> u16 {
-    let sign = (bits >> 16 & 0x8000) as u16;
-    let magnitude = bits & 0x7fff_ffff;
-    if magnitude > 0x7f80_0000 {
-        return 0x7fff;
-    }
-    if magnitude >= 0x4780_0000 {
-        return sign | 0x7c00;
-    }
-    if magnitude < 0x3880_0000 {
-        // Below 2^-14: adding 1/2 puts the last f16 subnormal bit, 2^-24, at the last bit of the f32 sum.
-        let sum = f32::from_bits(magnitude) + 0.5;
-        return sign | (sum.to_bits() - 0x3f00_0000) as u16;
-    }
-    let rebased = magnitude - ((127 - 15) << 23);
-    let rounded = rebased + 0x0fff + (rebased >> 13 & 1);
-    sign | (rounded >> 13) as u16
-}
-
-/// `cvt.f32.bf16`: exact; a NaN keeps its bits.
-#[inline]
-pub const fn f32_from_bf16(bits: u16) -> u32 {
-    (bits as u32) << 16
-}
-
-/// `cvt.rn.bf16.f32`, subnormal results included; NaN becomes `0x7fff`.
-#[inline]
-pub const fn bf16_from_f32(bits: u32) -> u16 {
-    if bits & 0x7fff_ffff > 0x7f80_0000 {
-        return 0x7fff;
-    }
-    ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16
 }

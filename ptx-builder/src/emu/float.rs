@@ -20,10 +20,11 @@
 //! - `.ftz` decides after rounding whether a result is subnormal;
 //! - `.sat` and `.relu` turn `-0` into `+0`.
 //!
-//! The modules beside this one: [`soft`] (formats, exact arithmetic), [`compare`] (order, sign bits, tests) and
-//! [`warp`] (32 lanes at once).
+//! The modules beside this one: [`soft`] (formats, exact arithmetic), [`compare`] (order, sign bits, tests),
+//! [`half`] (storage conversions) and [`warp`] (32 lanes at once).
 
 pub mod compare;
+pub mod half;
 pub mod soft;
 pub mod warp;
 

@@ -43,19 +43,47 @@ fn decoding_equals_the_definition_for_every_pattern() {
     }
 }
 
+/// The general way, which [`float_to_float`] and [`Format::from_f64`] leave for these formats.
+fn general(from: Format, to: Format, bits: u64) -> u64 {
+    to.pack(from.unpack(bits), Rounding::Rn)
+}
+
 #[test]
 fn fast_paths_equal_the_general_path() {
     for bits in 0..=u16::MAX {
-        let general = |format, bits: u16| float_to_float(format, F32, bits.into(), NEAREST) as u32;
-        assert_eq!(f32_from_f16(bits), general(F16, bits), "{bits:04x}");
-        assert_eq!(f32_from_bf16(bits), general(BF16, bits), "{bits:04x}");
+        assert_eq!(u64::from(f32_from_f16(bits)), general(F16, F32, bits.into()), "{bits:04x}");
+        let expected = general(BF16, F32, bits.into());
+        let got = u64::from(f32_from_bf16(bits));
+        assert!(got == expected || F32.is_nan(got) && F32.is_nan(expected), "{bits:04x}");
     }
     let mut source = Operands::new(11);
     let random = std::iter::repeat_with(|| source.f32()).take(500_000);
     for bits in random.chain(borders(F16)).chain(borders(BF16)) {
-        let general = |format| float_to_float(F32, format, bits.into(), NEAREST) as u16;
-        assert_eq!(f16_from_f32(bits), general(F16), "{bits:08x}");
-        assert_eq!(bf16_from_f32(bits), general(BF16), "{bits:08x}");
+        assert_eq!(u64::from(f16_from_f32(bits)), general(F32, F16, bits.into()), "{bits:08x}");
+        assert_eq!(u64::from(bf16_from_f32(bits)), general(F32, BF16, bits.into()), "{bits:08x}");
+    }
+}
+
+/// f64 values at and just beside the values and ties of the narrow formats, where rounding twice would show.
+#[test]
+fn f64_narrows_in_one_rounding() {
+    let mut source = Operands::new(16);
+    let near = borders(F16).chain(borders(BF16)).flat_map(|bits| {
+        let value = f64::from(f32::from_bits(bits)).to_bits();
+        [value, value.wrapping_add(1), value.wrapping_sub(1)]
+    });
+    let f32_ties = {
+        let mut source = Operands::new(17);
+        std::iter::repeat_with(move || f64::from(f32::from_bits(source.f32())).to_bits())
+            .map(|bits| bits + (1 << 28))
+            .flat_map(|tie| [tie, tie + 1, tie - 1])
+            .take(300_000)
+    };
+    for bits in std::iter::repeat_with(|| source.f64()).take(300_000).chain(near).chain(f32_ties) {
+        for format in [F16, BF16, F32] {
+            let got = format.from_f64(f64::from_bits(bits), Rounding::Rn);
+            assert_eq!(got, general(F64, format, bits), "{bits:016x} to {} bits", format.width());
+        }
     }
 }
 

@@ -11,6 +11,8 @@
 //! Limits: no exception flags (PTX has none). A NaN result is the format's canonical NaN; payload rules are applied
 //! by the callers in [`super`].
 
+use super::half;
+
 /// A rounding mode, named as the PTX modifiers are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rounding {
@@ -94,6 +96,12 @@ impl Format {
     #[inline]
     pub const fn frac_bits(self) -> u32 {
         self.frac_bits
+    }
+
+    /// Number of exponent bits (8 for f32).
+    #[inline]
+    pub const fn exp_bits(self) -> u32 {
+        self.exp_bits
     }
 
     /// Width of the register that holds the format, in bits.
@@ -225,7 +233,8 @@ impl Format {
     /// The f64 NaN with the sign and payload of a NaN of this format, the payload at the top of the fraction, quiet.
     pub const fn nan_to_f64(self, bits: u64) -> u64 {
         let payload = (self.magnitude(bits) & self.frac_mask()) << (F64.frac_bits - self.frac_bits);
-        F64.signed(self.is_negative(bits), F64.max_magnitude() + 1 | 1 << (F64.frac_bits - 1) | payload)
+        let quiet = 1 << (F64.frac_bits - 1);
+        F64.signed(self.is_negative(bits), (F64.max_magnitude() + 1) | quiet | payload)
     }
 
     /// The next number above (`up`) or below, in the order of [`Format::order`] with the two zeros as one.
@@ -325,13 +334,45 @@ impl Format {
     /// Rounds a host f64 to this format.
     #[inline]
     pub fn from_f64(self, value: f64, rounding: Rounding) -> u64 {
+        if rounding == Rounding::Rn && value.is_finite() {
+            // Host conversions for the formats that matter for speed; the tests compare them with the general way.
+            match self {
+                F32 => return (value as f32).to_bits().into(),
+                F16 => return half::f16_from_f32(to_odd_f32(value)).into(),
+                BF16 => return half::bf16_from_f32(to_odd_f32(value)).into(),
+                _ => {}
+            }
+        }
         self.pack(F64.unpack(value.to_bits()), rounding)
     }
 
     /// The value as a host f64: exact for every format here. A NaN becomes some NaN.
     #[inline]
     pub fn to_f64(self, bits: u64) -> f64 {
-        f64::from_bits(F64.pack(self.unpack(bits), Rounding::Rn))
+        match self {
+            F64 => f64::from_bits(bits),
+            F32 => f32::from_bits(bits as u32).into(),
+            F16 => f32::from_bits(half::f32_from_f16(bits as u16)).into(),
+            BF16 => f32::from_bits(half::f32_from_bf16(bits as u16)).into(),
+            _ => f64::from_bits(F64.pack(self.unpack(bits), Rounding::Rn)),
+        }
+    }
+}
+
+/// Rounds a finite f64 to an f32, as bits, to odd: of the two neighbors of an inexact value the one whose last bit is
+/// set. Rounding that to 22 or fewer bits gives what rounding `value` would.
+#[inline]
+fn to_odd_f32(value: f64) -> u32 {
+    let nearest = value as f32;
+    let bits = nearest.to_bits();
+    let back = f64::from(nearest);
+    if back == value || bits & 1 == 1 {
+        bits
+    } else if (back < value) == (value > 0.0) {
+        bits + 1
+    } else {
+        // Also the way back from an infinity to the largest number.
+        bits - 1
     }
 }
 

@@ -112,7 +112,7 @@ fn soft_rn_equals_native_f64() {
     }
 }
 
-/// An f32 as an integer multiple of 2^-300; only for exponents that fit.
+/// An f32 as an integer multiple of 2^`unit`, if that fits.
 fn fixed(bits: u32, unit: i32) -> Option<i128> {
     match F32.unpack(bits.into()) {
         Unpacked::Zero(_) => Some(0),
@@ -126,9 +126,10 @@ fn fixed(bits: u32, unit: i32) -> Option<i128> {
 }
 
 /// Checks the four modes of one operation against `exact`, which orders a candidate f32 against the true result.
-fn check_modes(results: [u32; 4], exact: impl Fn(u32) -> Option<std::cmp::Ordering>, what: &str) {
+/// Returns how many results it could compare: 1, or 0 if one of them is out of its reach.
+fn check_modes(results: [u32; 4], exact: impl Fn(u32) -> Option<std::cmp::Ordering>, what: &str) -> usize {
     let [rn, rz, rm, rp] = results;
-    let (Some(below), Some(above)) = (exact(rm), exact(rp)) else { return };
+    let (Some(below), Some(above)) = (exact(rm), exact(rp)) else { return 0 };
     assert!(below.is_le() && above.is_ge(), "{what}: rm {rm:08x} and rp {rp:08x} do not bracket");
     // Equal numbers, where the two zeros are one.
     let equal = |x: u64, y: u64| x == y || F32.is_zero(x) && F32.is_zero(y);
@@ -141,6 +142,7 @@ fn check_modes(results: [u32; 4], exact: impl Fn(u32) -> Option<std::cmp::Orderi
     assert!(rn == rm || rn == rp, "{what}: rn {rn:08x} is neither rm nor rp");
     let toward_zero = if exact(0).is_some_and(std::cmp::Ordering::is_gt) { rp } else { rm };
     assert!(rz == toward_zero || equal(low, high) && equal(rz.into(), low), "{what}: rz {rz:08x}");
+    1
 }
 
 const MODES: [Rounding; 4] = [Rounding::Rn, Rounding::Rz, Rounding::Rm, Rounding::Rp];
@@ -148,6 +150,7 @@ const MODES: [Rounding; 4] = [Rounding::Rn, Rounding::Rz, Rounding::Rm, Rounding
 #[test]
 fn directed_modes_bracket_the_exact_result() {
     let mut source = Operands::new(4);
+    let mut checked = [0; 5];
     for _ in 0..200_000 {
         let [a, b, c] = [(); 3].map(|()| source.f32());
         let [x, y] = [a, b].map(|bits| f64::from(f32::from_bits(bits)));
@@ -157,7 +160,8 @@ fn directed_modes_bracket_the_exact_result() {
         // The product of two f32 is exact in f64.
         let product = x * y;
         if product.is_finite() {
-            check_modes(modes(&|m| mul_f32(a, b, m)), |r| value(r).partial_cmp(&product), "mul");
+            checked[0] +=
+                check_modes(modes(&|m| mul_f32(a, b, m)), |r| value(r).partial_cmp(&product), "mul");
         }
         // A quotient r compares to x / y as r * y compares to x, in order or reversed by the sign of y.
         if x.is_finite() && y.is_finite() && y != 0.0 {
@@ -165,21 +169,25 @@ fn directed_modes_bracket_the_exact_result() {
                 let finite = value(r).is_finite().then(|| (value(r) * y).partial_cmp(&x))??;
                 Some(if y < 0.0 { finite.reverse() } else { finite })
             };
-            check_modes(modes(&|m| div_f32(a, b, m)), order, "div");
+            checked[1] += check_modes(modes(&|m| div_f32(a, b, m)), order, "div");
         }
         if x.is_finite() && x >= 0.0 {
-            check_modes(modes(&|m| sqrt_f32(a, m)), |r| (value(r) * value(r)).partial_cmp(&x), "sqrt");
+            checked[2] +=
+                check_modes(modes(&|m| sqrt_f32(a, m)), |r| (value(r) * value(r)).partial_cmp(&x), "sqrt");
         }
         // Sums in 128-bit fixed point.
         if let (Some(p), Some(q)) = (fixed(a, -90), fixed(b, -90)) {
-            check_modes(modes(&|m| add_f32(a, b, m)), |r| Some(fixed(r, -90)?.cmp(&(p + q))), "add");
+            checked[3] +=
+                check_modes(modes(&|m| add_f32(a, b, m)), |r| Some(fixed(r, -90)?.cmp(&(p + q))), "add");
         }
-        if let (Some(p), Some(q), Some(s)) = (fixed(a, -45), fixed(b, -45), fixed(c, -90)) {
-            if let Some(exact) = p.checked_mul(q).and_then(|product| product.checked_add(s)) {
-                check_modes(modes(&|m| fma_f32(a, b, c, m)), |r| Some(fixed(r, -90)?.cmp(&exact)), "fma");
-            }
+        if let (Some(p), Some(q), Some(s)) = (fixed(a, -45), fixed(b, -45), fixed(c, -90))
+            && let Some(exact) = p.checked_mul(q).and_then(|product| product.checked_add(s))
+        {
+            let order = |r: u32| Some(fixed(r, -90)?.cmp(&exact));
+            checked[4] += check_modes(modes(&|m| fma_f32(a, b, c, m)), order, "fma");
         }
     }
+    assert!(checked.iter().all(|&count| count > 20_000), "too few comparable results: {checked:?}");
 }
 
 #[test]
