@@ -13,7 +13,7 @@
 //!   with an absolute bound may change sign near zero, which real devices avoid.
 //!
 //! Where the manual gives no bound: `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` move by one unit of their 20-bit
-//! fraction, `rsqrt.approx.f64` by one unit in the last place, and `div.approx` with a subnormal divisor by 2 units.
+//! fraction, `rsqrt.approx.f64` by one unit in the last place (after two roundings), and `div.approx` with a subnormal divisor by 2 units.
 //! `sin` and `cos` beyond 100π have no bound either: there the model multiplies by a rounded 1/2π in f32, as the
 //! instruction sequence of the devices does, so that the phase is lost as it is there, and moves by the last bound.
 //!
@@ -342,14 +342,14 @@ pub fn rsqrt_ftz_f64(a: u64, mode: ApproxMode) -> u64 {
     unary(F64_HIGH, a, true, |value| rsqrt_special(F64_HIGH, value), model)
 }
 
-/// `rsqrt.approx.f64`: within one unit in the last place. NaN payloads are kept.
+/// `rsqrt.approx.f64`: 1/√a in f64, each operation rounded; the edges are one unit in the last place from there. NaN
+/// payloads are kept.
 pub fn rsqrt_f64(a: u64, mode: ApproxMode) -> u64 {
     let special = |value| rsqrt_special(F64, value);
     let result = unary(F64, a, false, special, |x| {
         if x < 0.0 {
             return F64.nan();
         }
-        // Two roundings leave less than one unit of error; a step from there stays within about two.
         let nearest = (1.0 / x.sqrt()).to_bits();
         match mode {
             ApproxMode::Nearest => nearest,
