@@ -13,7 +13,8 @@
 //!   with an absolute bound may change sign near zero, which real devices avoid.
 //!
 //! Where the manual gives no bound: `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` move by one unit of their 20-bit
-//! fraction, `rsqrt.approx.f64` by one unit in the last place (after two roundings), and `div.approx` with a subnormal divisor by 2 units.
+//! fraction, `rsqrt.approx.f64` by one unit in the last place (after two roundings), and `div.approx` with a
+//! subnormal divisor by 2 units.
 //! `sin` and `cos` beyond 100π have no bound either: there the model multiplies by a rounded 1/2π in f32, as the
 //! instruction sequence of the devices does, so that the phase is lost as it is there, and moves by the last bound.
 //!
