@@ -227,6 +227,9 @@ impl Builder {
     pub fn push(&mut self, op: Op, mods: Mods, mut operands: Vec<Operand>, guard: Option<Guard>, place: Place) {
         let form = Form::of(op);
         for (operand, spec) in operands.iter_mut().zip(form.operands) {
+            if let Some(ty) = spec.ty.of(&mods) {
+                operand.retype_literals(ty);
+            }
             if spec.role == Role::UseReg
                 && let Operand::Imm(imm) = *operand
             {

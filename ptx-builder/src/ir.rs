@@ -294,6 +294,17 @@ impl Operand {
         }
     }
 
+    /// Gives literals of the same width the type that the instruction reads them as, so that equal instructions are equal
+    /// data and are printed alike.
+    pub fn retype_literals(&mut self, ty: Ty) {
+        match self {
+            Operand::Imm(imm) if ty.agrees(imm.ty.register()) && ty.bits() == imm.ty.bits() => imm.ty = ty,
+            Operand::Vec(items) => items.iter_mut().for_each(|item| item.retype_literals(ty)),
+            Operand::Reg(_) | Operand::Imm(_) | Operand::Special(_) => {}
+            Operand::Shared(_) | Operand::Addr(_) | Operand::Sink => {}
+        }
+    }
+
     /// Replaces every register the operand names.
     pub fn map_regs(&mut self, f: &mut impl FnMut(Reg) -> Reg) {
         match self {

@@ -67,6 +67,19 @@ pub struct OperandSpec {
     pub ty: OpTy,
 }
 
+impl OpTy {
+    /// The type that the modifiers give the operand; `None` for an address or where the slot is empty. For a wide or
+    /// vector operand it is the type of one element in memory.
+    pub fn of(self, mods: &Mods) -> Option<Ty> {
+        match self {
+            OpTy::T | OpTy::WideT | OpTy::VecT | OpTy::PartsT => mods.t(),
+            OpTy::S | OpTy::WideS => mods.s(),
+            OpTy::Fixed(ty) => Some(ty),
+            OpTy::Address => None,
+        }
+    }
+}
+
 /// Which targets have an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SmReq {

@@ -224,8 +224,9 @@ fn show_operand(out: &mut String, entry: &Entry, operand: &Operand) {
                     out.push_str(entry.params.get(id.index()).map_or("<param>", |param| param.name.as_str()));
                 }
             }
+            // A negative offset is added, not subtracted: PTX has no minus there.
             if *offset != 0 {
-                out.push_str(&format!("{offset:+}"));
+                out.push_str(&format!("+{offset}"));
             }
         }
         Operand::Sink => out.push('_'),

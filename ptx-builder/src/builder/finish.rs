@@ -5,8 +5,10 @@ use std::collections::HashMap;
 
 use super::naming::Namer;
 use super::{BuildErrors, Builder, Item, Label};
-use crate::ir::{Block, BlockId, Comments, Entry, Inst, Operand, Place, Reg, RegInfo, Terminator};
-use crate::isa::{Effect, Form, Op};
+use crate::ir::{
+    Addr, Base, Block, BlockId, Comments, Entry, Inst, Operand, Place, Reg, RegInfo, SharedArray, SharedId, Terminator,
+};
+use crate::isa::{Effect, Form, Op, SpecialReg};
 use crate::types::Ty;
 
 /// A block whose targets are still labels.
@@ -49,6 +51,7 @@ impl Builder {
         retarget_copies(&self, &mut blocks);
         remove_dead(&self, &mut blocks);
         let regs = self.name_registers(&mut blocks);
+        dynamic_arrays_first(&mut self.shared, &mut blocks);
         Ok(Entry {
             name: self.name,
             params: self.params,
@@ -69,7 +72,9 @@ impl Builder {
         }
         let at = |label: Label| position.get(&label.0).copied().unwrap_or(BlockId(0));
         let mut names = vec![None; drafts.len()];
-        let mut namer = Namer::default();
+        // Labels share their name space with parameters and arrays.
+        let params = self.params.iter().map(|param| param.name.as_str());
+        let mut namer = Namer::without(params.chain(self.shared.iter().map(|array| array.name.as_str())));
         let mut targets = vec![false; drafts.len()];
         for draft in &drafts {
             if let End::Jump(label) | End::Branch(_, label) = draft.end {
@@ -127,7 +132,8 @@ impl Builder {
                 see(pred, &mut order);
             }
         }
-        let mut namer = Namer::default();
+        let special = SpecialReg::ALL.iter().map(|special| special.name().trim_start_matches('%'));
+        let mut namer = Namer::without(special);
         let mut names = HashMap::new();
         for reg in &order {
             let build = &self.regs[reg.index()];
@@ -158,6 +164,22 @@ impl Builder {
             }
         }
         infos
+    }
+}
+
+/// The order of the text: dynamic arrays are declared before the entry.
+fn dynamic_arrays_first(shared: &mut Vec<SharedArray>, blocks: &mut [Block]) {
+    let mut order: Vec<usize> = (0..shared.len()).collect();
+    order.sort_by_key(|i| shared[*i].len.is_some());
+    let mut moved = vec![SharedId(0); shared.len()];
+    for (new, old) in order.iter().enumerate() {
+        moved[*old] = SharedId(new as u32);
+    }
+    *shared = order.iter().map(|old| shared[*old].clone()).collect();
+    for operand in blocks.iter_mut().flat_map(|block| &mut block.insts).flat_map(|inst| &mut inst.operands) {
+        if let Operand::Shared(id) | Operand::Addr(Addr { base: Base::Shared(id), .. }) = operand {
+            *id = moved[id.index()];
+        }
     }
 }
 

@@ -13,6 +13,11 @@ pub(super) struct Namer {
 }
 
 impl Namer {
+    /// A namer that leaves these names alone.
+    pub(super) fn without<'a>(reserved: impl IntoIterator<Item = &'a str>) -> Namer {
+        Namer { used: reserved.into_iter().map(str::to_owned).collect(), next: HashMap::new() }
+    }
+
     pub(super) fn unique(&mut self, base: &str) -> String {
         if self.used.insert(base.to_owned()) {
             return base.to_owned();

@@ -31,6 +31,7 @@ pub enum Piece {
 struct Syntax {
     head: Vec<Segment>,
     operands: Vec<Piece>,
+    names: Vec<&'static str>,
 }
 
 fn all() -> &'static [Syntax] {
@@ -46,6 +47,11 @@ pub fn head(op: Op) -> &'static [Segment] {
 /// The operand list of an instruction.
 pub fn operands(op: Op) -> &'static [Piece] {
     &all()[op as usize].operands
+}
+
+/// The position of the operand that the syntax calls `name`, for example `m` for a member mask.
+pub fn operand_named(op: Op, name: &str) -> Option<usize> {
+    all()[op as usize].names.iter().position(|own| *own == name)
 }
 
 fn parse(syntax: &'static str) -> Syntax {
@@ -87,7 +93,8 @@ fn parse(syntax: &'static str) -> Syntax {
             }
         }
     }
-    Syntax { head, operands }
+    let names = operand_text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty());
+    Syntax { head, operands, names: names.collect() }
 }
 
 #[cfg(test)]
