@@ -1,1 +1,16 @@
 //! The kernel language's library: what `#[kernel]` bodies call, and what the macro's expansion is made of.
+//!
+//! * [`grid`]: thread and block indices, barriers.
+//! * [`memory`]: views of global memory whose storage dtype is a host value; shared arrays.
+//! * [`packed`]: what a vector access moves, and its conversion to and from the compute type.
+//! * [`reduce`]: reductions over the threads of a row in the fixed order that makes results independent of the schedule.
+
+pub mod grid;
+pub mod memory;
+pub mod packed;
+pub mod reduce;
+
+pub use grid::{block_idx_x, comment, lane_id, sync_threads, target, thread_idx_x};
+pub use memory::{Global, GlobalMut, Shared, scalar_param};
+pub use packed::Packed;
+pub use reduce::{RowSum, row_sum};

@@ -64,6 +64,38 @@ scalars! {
     bool: Pred, |v| u64::from(v), [];
 }
 
+macro_rules! bit_strings {
+    ($($(#[$doc:meta])* $ty:ident($raw:ty) $variant:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub struct $ty(pub $raw);
+
+        impl Scalar for $ty {
+            const TY: Ty = Ty::$variant;
+            const NAME: &'static str = stringify!($ty);
+            fn bits(self) -> u64 {
+                u64::from(self.0)
+            }
+        }
+        impl Operand<$ty> for $ty {
+            fn operand(self) -> ir::Operand {
+                ir::Operand::Imm(Imm::new(Ty::$variant, self.bits()))
+            }
+        }
+    )*};
+}
+
+bit_strings! {
+    /// 16 bits without a meaning, or a bf16: PTX has no register type for it.
+    B16(u16) B16;
+    /// 32 bits without a meaning, or two packed 16-bit elements.
+    B32(u32) B32;
+    /// 64 bits without a meaning.
+    B64(u64) B64;
+    /// A binary16 number, by its bits.
+    F16(u16) F16;
+}
+
 /// Anything that a kernel function accepts where it wants a `T`.
 #[diagnostic::on_unimplemented(
     message = "expected a kernel value of type `{T}`, found `{Self}`",
@@ -147,6 +179,21 @@ impl<T: Scalar> Value<T> {
             });
         }
         self
+    }
+
+    /// The register read as another type of equal width that the instruction it goes to agrees with: integers of either
+    /// sign and untyped bits. No instruction is needed.
+    pub(crate) fn retype<U: Scalar>(self) -> Value<U> {
+        debug_assert!(T::TY.agrees(U::TY), "operand types agree");
+        Value { repr: self.repr, ty: PhantomData }
+    }
+
+    /// The operand, where the builder is borrowed already.
+    pub(crate) fn operand_in(self, b: &mut Builder, place: Place) -> ir::Operand {
+        match self.repr {
+            Repr::Imm(bits) => ir::Operand::Imm(Imm::new(T::TY, bits)),
+            Repr::Reg(handle) => ir::Operand::Reg(b.own(handle, place)),
+        }
     }
 
     /// The same bits as another type of equal width.
