@@ -74,6 +74,23 @@ pub enum ArgKind {
         /// Its type.
         ty: Ty,
     },
+    /// Elements between the rows of a buffer: a scalar of type `.s64`, not negative, and such that every row start keeps
+    /// the alignment that the buffer promises.
+    Stride {
+        /// The buffer argument.
+        of: &'static str,
+    },
+}
+
+impl ArgKind {
+    /// The type of the entry's parameter.
+    pub const fn param_ty(&self) -> Ty {
+        match self {
+            ArgKind::Buffer { .. } => Ty::U64,
+            ArgKind::Scalar { ty } => *ty,
+            ArgKind::Stride { .. } => Ty::S64,
+        }
+    }
 }
 
 /// How a launch is shaped.
@@ -264,6 +281,11 @@ pub trait Kernel: AnyKernel + Clone + Eq + Hash + Sized {
 pub trait Shape {
     /// Values by name, in the order of [`Operation::sizes`].
     fn sizes(&self) -> Vec<(&'static str, u64)>;
+
+    /// Calls `f` with every value of [`sizes`](Shape::sizes), in order; launches use it, so that it should not allocate.
+    fn for_each(&self, mut f: impl FnMut(u64)) {
+        self.sizes().into_iter().for_each(|(_, value)| f(value));
+    }
 }
 
 /// The value of an argument.
@@ -279,6 +301,15 @@ pub enum ArgValue<B> {
 pub trait Args<B> {
     /// Values in the order of [`Operation::args`].
     fn into_values(self) -> Vec<ArgValue<B>>;
+
+    /// Calls `f` with every value of [`into_values`](Args::into_values), in order; launches use it, so that it should not
+    /// allocate.
+    fn for_each(self, f: impl FnMut(ArgValue<B>))
+    where
+        Self: Sized,
+    {
+        self.into_values().into_iter().for_each(f);
+    }
 }
 
 /// One entry of an operation before it is verified, with its geometry.
