@@ -14,3 +14,5 @@ pub use grid::{block_idx_x, comment, lane_id, sync_threads, target, thread_idx_x
 pub use memory::{Global, GlobalMut, Shared, scalar_param};
 pub use packed::Packed;
 pub use reduce::{RowSum, row_sum};
+
+pub use crate::value::{B16, B32, B64, F16};

@@ -13,7 +13,7 @@ use crate::isa::mods::{Space, Vec as VecMod};
 use crate::isa::{Mod, Mods, Op};
 use crate::lang::packed::{Packed, Word};
 use crate::types::{Dtype, Ty};
-use crate::value::{Operand, Scalar, Value, emit_value};
+use crate::value::{B32, Operand, Scalar, Value, emit_value};
 
 /// Declares a scalar parameter and reads it.
 #[track_caller]
@@ -376,7 +376,12 @@ impl<T: Scalar> Shared<T> {
         Shared { id, ty: std::marker::PhantomData }
     }
 
-    /// The address of element `index`; `skip` elements known now stay in the instruction.
+    /// Declares a dynamic array if `wanted`.
+    pub fn dynamic_if(wanted: bool, name: &str) -> Option<Shared<T>> {
+        wanted.then(|| Shared::dynamic(name))
+    }
+
+    /// The address of element `index`.
     #[track_caller]
     pub fn at(self, index: impl Operand<u32>) -> SharedRef<T> {
         let base: Value<u32> = emit_value(Op::Mov, &[Mod::t(Ty::U32)], vec![ir::Operand::Shared(self.id)]);
@@ -402,6 +407,14 @@ impl<T: Scalar> SharedRef<T> {
     /// The place `count` elements further.
     pub fn skip(self, count: u32) -> SharedRef<T> {
         SharedRef { offset: self.offset + i64::from(count) * i64::from(T::TY.bytes()), ..self }
+    }
+
+    /// The place `index * stride` elements further.
+    #[track_caller]
+    pub fn row(self, index: impl Operand<u32>, stride: u32) -> SharedRef<T> {
+        let step = (stride * T::TY.bytes()).operand();
+        let address = emit_value(Op::MadLo, &[Mod::t(Ty::U32)], vec![index.operand(), step, self.address.operand()]);
+        SharedRef { address, ..self }
     }
 
     #[track_caller]
@@ -457,3 +470,36 @@ impl<T: Scalar> SharedRef<T> {
     }
 }
 
+
+impl SharedRef<B32> {
+    /// Stores the words of a 16-byte vector, as they are.
+    #[track_caller]
+    pub fn store_packed(self, packed: &Packed) {
+        let words: Vec<Value<B32>> = packed
+            .words()
+            .iter()
+            .filter_map(|word| match *word {
+                Word::F32(value) => Some(value.bitcast()),
+                Word::Pair(pair) => Some(pair),
+                Word::F16(_) | Word::Bf16(_) => None,
+            })
+            .collect();
+        if words.len() != packed.words().len() {
+            with(|b| b.error(Place::caller(), "only whole 32-bit words can wait in shared memory"));
+        }
+        for (i, words) in words.chunks(4).enumerate() {
+            self.skip(4 * i as u32).store_vec(words);
+        }
+    }
+
+    /// Loads the words of a 16-byte vector of `dtype`.
+    #[track_caller]
+    pub fn load_packed(self, dtype: Dtype) -> Packed {
+        let words = self.load_vec(4).into_iter();
+        let words = match dtype.bytes() {
+            4 => words.map(|word| Word::F32(word.bitcast())).collect(),
+            _ => words.map(Word::Pair).collect(),
+        };
+        Packed::new(dtype, words)
+    }
+}
