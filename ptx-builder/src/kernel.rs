@@ -18,6 +18,7 @@ use crate::target::Target;
 use crate::types::{Dtype, Ty};
 use crate::verify::{Findings, Verified, verify};
 
+pub mod emit;
 mod expr;
 mod field;
 
