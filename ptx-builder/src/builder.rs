@@ -294,11 +294,9 @@ impl Builder {
         let mut values = Vec::with_capacity(uses.len());
         for operand in uses {
             let Operand::Imm(imm) = operand else { return None };
-            values.push(crate::emu::lane::Lanes::splat(imm.ty.bits(), imm.bits));
+            values.push(imm.bits);
         }
-        let mut out = crate::emu::lane::Lanes::zero(result.bits());
-        select(mods)?(&mut out, &values.iter().collect::<Vec<_>>());
-        Some(Imm::new(result, out.lane(0)))
+        Some(Imm::new(result, select(mods)?.scalar(&values)?))
     }
 
     /// A new label; `name` is for readers and made unique.
