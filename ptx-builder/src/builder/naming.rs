@@ -12,22 +12,7 @@ pub(super) struct Namer {
     next: HashMap<String, u32>,
 }
 
-/// What follows the percent sign of a predefined register, up to its selector: the assembler would read a register of
-/// that name as the predefined one.
-const PREDEFINED: &[&str] = &[
-    "tid", "ntid", "laneid", "warpid", "nwarpid", "ctaid", "nctaid", "smid", "nsmid", "gridid", "clusterid",
-    "nclusterid", "cluster_ctaid", "cluster_nctaid", "cluster_ctarank", "cluster_nctarank", "is_explicit_cluster",
-    "lanemask_eq", "lanemask_le", "lanemask_lt", "lanemask_ge", "lanemask_gt", "clock", "clock_hi", "clock64",
-    "globaltimer", "globaltimer_lo", "globaltimer_hi", "total_smem_size", "aggr_smem_size", "dynamic_smem_size",
-    "reserved_smem_offset_begin", "reserved_smem_offset_end", "reserved_smem_offset_cap", "current_graph_exec",
-];
-
 impl Namer {
-    /// A namer of registers: predefined names are taken.
-    pub(super) fn of_registers() -> Namer {
-        Namer { used: PREDEFINED.iter().map(|name| (*name).to_owned()).collect(), next: HashMap::new() }
-    }
-
     /// A namer that leaves these names alone.
     pub(super) fn without<'a>(reserved: impl IntoIterator<Item = &'a str>) -> Namer {
         Namer { used: reserved.into_iter().map(str::to_owned).collect(), next: HashMap::new() }
