@@ -186,22 +186,31 @@ impl Report<'_> {
         self.add(rule, Severity::Error, (self.end_text(block), block.term_place), message)
     }
 
-    /// An error at a declaration, or at the entry as a whole.
+    /// An error at the entry as a whole.
     fn at_entry(&mut self, rule: &'static str, text: String, message: String) -> &mut Finding {
         self.add(rule, Severity::Error, (text, self.entry_place()), message)
+    }
+
+    /// An error at a declaration.
+    fn at_declaration(
+        &mut self,
+        rule: &'static str,
+        place: Place,
+        text: String,
+        message: String,
+    ) -> &mut Finding {
+        let place = if place.is_known() { place } else { self.entry_place() };
+        self.add(rule, Severity::Error, (text, place), message)
     }
 
     fn end_text(&self, block: &Block) -> String {
         show_terminator(self.entry, &block.term).unwrap_or_default()
     }
 
-    /// Declarations carry no place of their own; the first instruction stands for the entry.
+    /// The entry's place, or that of its first instruction.
     fn entry_place(&self) -> Place {
-        let first = self.entry.blocks.iter().find_map(|block| match block.insts.first() {
-            Some(inst) => Some(inst.place),
-            None => block.term_place.is_known().then_some(block.term_place),
-        });
-        first.unwrap_or_default()
+        let insts = self.entry.blocks.iter().flat_map(|block| &block.insts).map(|inst| inst.place);
+        std::iter::once(self.entry.place).chain(insts).find(Place::is_known).unwrap_or_default()
     }
 
     fn len(&self) -> usize {

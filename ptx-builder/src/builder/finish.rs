@@ -60,6 +60,7 @@ impl Builder {
             shared: self.shared,
             regs,
             blocks,
+            place: Place::default(),
         })
     }
 

@@ -19,12 +19,20 @@ pub(super) fn check(entry: &Entry, earlier: &[Entry], report: &mut Report<'_>) {
         report.at_entry(RULE, String::new(), format!("two kernels are called `{}`", entry.name));
     }
     let mut taken = HashMap::new();
-    let params = entry.params.iter().map(|param| (param.name.as_str(), "parameter"));
-    let shared = entry.shared.iter().map(|array| (array.name.as_str(), "shared array"));
-    let labels = entry.blocks.iter().filter_map(|block| Some((block.label.as_deref()?, "label")));
-    for (name, kind) in params.chain(shared).chain(labels) {
+    let params = entry.params.iter().map(|param| (param.name.as_str(), "parameter", param.place));
+    let shared = entry.shared.iter().map(|array| (array.name.as_str(), "shared array", array.place));
+    let labels = entry.blocks.iter().filter_map(|block| {
+        let place = block.insts.first().map_or(block.term_place, |inst| inst.place);
+        Some((block.label.as_deref()?, "label", place))
+    });
+    for (name, kind, place) in params.chain(shared).chain(labels) {
         if !is_identifier(name) {
-            report.at_entry(RULE, String::new(), format!("the {kind} `{name}` is not a PTX identifier"));
+            report.at_declaration(
+                RULE,
+                place,
+                String::new(),
+                format!("the {kind} `{name}` is not a PTX identifier"),
+            );
         }
         if let Some(other) = taken.insert(name, kind) {
             let what = if other == kind {
@@ -32,7 +40,7 @@ pub(super) fn check(entry: &Entry, earlier: &[Entry], report: &mut Report<'_>) {
             } else {
                 format!("a {other} and a {kind} are")
             };
-            report.at_entry(RULE, String::new(), format!("{what} called `{name}`"));
+            report.at_declaration(RULE, place, String::new(), format!("{what} called `{name}`"));
         }
     }
     let mut registers = std::collections::HashSet::new();

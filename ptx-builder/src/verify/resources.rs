@@ -148,6 +148,7 @@ fn dimensions(text: &str, size: [u32; 3], error: &mut impl FnMut(String, String)
 fn parameters(entry: &Entry, report: &mut Report<'_>) {
     const RULE: &str = "parameters";
     for param in &entry.params {
+        let place = param.place;
         let text = format!(".param {} {}", param.ty, param.name);
         let plain = param.ty.is_int() || param.ty.is_bits() || param.ty.is_float();
         if !plain || param.ty.bits() > 64 {
@@ -161,12 +162,12 @@ fn parameters(entry: &Entry, report: &mut Report<'_>) {
             if !align.is_power_of_two() {
                 let message =
                     format!("parameter `{}` has the alignment {align}, which is no power of two", param.name);
-                report.at_entry(RULE, text.clone(), message);
+                report.at_declaration(RULE, place, text.clone(), message);
             }
             if param.ty.bits() != 64 || param.ty.is_float() {
                 let message =
                     format!("pointer `{}` has the type `{}`, a pointer is `.u64`", param.name, param.ty);
-                report.at_entry(RULE, text, message);
+                report.at_declaration(RULE, place, text, message);
             }
         }
     }
@@ -179,19 +180,25 @@ fn shared(array: &SharedArray, report: &mut Report<'_>) {
         None => format!(".extern .shared .align {} {} {}[]", array.align, array.ty, array.name),
     };
     let name = &array.name;
+    let place = array.place;
     if !array.align.is_power_of_two() {
         let message = format!("`{name}` has the alignment {}, which is no power of two", array.align);
-        report.at_entry(RULE, text.clone(), message);
+        report.at_declaration(RULE, place, text.clone(), message);
     } else if array.align < array.ty.bytes() {
         let message =
             format!("`{name}` has the alignment {}, its elements need {}", array.align, array.ty.bytes());
-        report.at_entry(RULE, text.clone(), message);
+        report.at_declaration(RULE, place, text.clone(), message);
     }
     if array.ty == Ty::Pred || !(array.ty.is_int() || array.ty.is_bits() || array.ty.is_float()) {
-        report.at_entry(RULE, text.clone(), format!("`{name}` has elements of the type `{}`", array.ty));
+        report.at_declaration(
+            RULE,
+            place,
+            text.clone(),
+            format!("`{name}` has elements of the type `{}`", array.ty),
+        );
     }
     if array.len == Some(0) {
-        report.at_entry(RULE, text, format!("`{name}` has 0 elements, the least is 1"));
+        report.at_declaration(RULE, place, text, format!("`{name}` has 0 elements, the least is 1"));
     }
 }
 

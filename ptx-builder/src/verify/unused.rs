@@ -2,7 +2,7 @@
 
 use super::{Report, Severity};
 use crate::cfg::Cfg;
-use crate::ir::{Base, BlockId, Entry, Operand};
+use crate::ir::{Base, BlockId, Entry, Operand, Place};
 
 pub(super) fn check(entry: &Entry, cfg: &Cfg, report: &mut Report<'_>) {
     for (i, block) in entry.blocks.iter().enumerate() {
@@ -34,15 +34,18 @@ pub(super) fn check(entry: &Entry, cfg: &Cfg, report: &mut Report<'_>) {
             Operand::Reg(_) | Operand::Imm(_) | Operand::Special(_) | Operand::Vec(_) | Operand::Sink => {}
         }
     }
-    let place = report.entry_place();
+    let place_of =
+        |place: Place, report: &Report<'_>| if place.is_known() { place } else { report.entry_place() };
     for (param, _) in entry.params.iter().zip(params).filter(|(_, used)| !used) {
         let text = format!(".param {} {}", param.ty, param.name);
         let message = format!("parameter `{}` is never read", param.name);
+        let place = place_of(param.place, report);
         report.add("unused", Severity::Warning, (text, place), message);
     }
     for (array, _) in entry.shared.iter().zip(shared).filter(|(_, used)| !used) {
         let text = format!(".shared {} {}", array.ty, array.name);
         let message = format!("shared array `{}` is never used", array.name);
+        let place = place_of(array.place, report);
         report.add("unused", Severity::Warning, (text, place), message);
     }
 }

@@ -125,5 +125,6 @@ fn without_traps(entry: &Entry) -> Entry {
         shared: Vec::new(),
         regs: Vec::new(),
         blocks: blocks.collect(),
+        place: Place::default(),
     }
 }
