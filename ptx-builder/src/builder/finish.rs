@@ -134,7 +134,11 @@ impl Builder {
                 see(pred, &mut order);
             }
         }
-        let special = SpecialReg::ALL.iter().map(|special| special.name().trim_start_matches('%'));
+        let special = SpecialReg::ALL.iter().map(|special| {
+            let name = special.name().trim_start_matches('%');
+            // The assembler reads what stands before the selector as the predefined register, too.
+            name.split_once('.').map_or(name, |(base, _)| base)
+        });
         let mut namer = Namer::without(special);
         let mut names = HashMap::new();
         for reg in &order {
