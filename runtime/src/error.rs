@@ -6,8 +6,10 @@ use std::path::PathBuf;
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
+use ptxsmith_builder::kernel::KernelError;
 use ptxsmith_builder::target::PtxVersion;
 
+use crate::argument_error::ArgumentError;
 use crate::driver;
 use crate::driver::version::CudaVersion;
 
@@ -56,6 +58,25 @@ pub enum Error {
         asked: usize,
         /// Number of devices.
         count: usize,
+    },
+    /// The kernel cannot be built for the device's target.
+    #[error(transparent)]
+    Kernel(Box<KernelError>),
+    /// What a kernel says about itself contradicts itself: a mistake of the kernel's author.
+    #[error("{kernel} cannot be prepared: {reason}")]
+    MalformedKernel {
+        /// Name of the kernel.
+        kernel: String,
+        /// What does not fit together.
+        reason: String,
+    },
+    /// An argument or a size of a launch does not fit the kernel.
+    #[error("{kernel}: {error}")]
+    Argument {
+        /// Name of the kernel.
+        kernel: String,
+        /// What is wrong.
+        error: ArgumentError,
     },
     /// The text needs a newer PTX version than the driver takes.
     #[error(
