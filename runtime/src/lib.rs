@@ -47,8 +47,13 @@ mod function;
 mod image;
 mod launch;
 mod limits;
+mod lines;
 mod module;
 mod prepared;
+#[cfg(test)]
+#[path = "../tests/support/scale.rs"]
+#[allow(unreachable_pub, reason = "the file is shared with an example, where its items are public")]
+mod scale;
 mod signature;
 
 pub use argument::{BufferArg, Element};

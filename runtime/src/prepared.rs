@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::image::Image;
 use crate::launch::Launch;
 use crate::limits::LaunchConfig;
+use crate::lines::place_in_log;
 use crate::module::LoadOptions;
 use crate::signature::{Call, Signature};
 
@@ -277,7 +278,14 @@ fn load(
     operation: &Operation,
 ) -> Result<Box<[Launch]>, Error> {
     let options = LoadOptions { kernel: label, dump_dir: device.options.dump_dir.as_deref() };
-    let module = cuda.load(Image::Ptx(&operation.text()), &options)?;
+    let text = operation.text();
+    let module = cuda.load(Image::Ptx(&text), &options).map_err(|error| match error {
+        Error::LoadFailed(mut failure) => {
+            failure.place = place_in_log(operation.module.module(), &text, &failure.error_log);
+            Error::LoadFailed(failure)
+        }
+        other => other,
+    })?;
     let mut launches = Vec::with_capacity(operation.steps.len());
     for step in &operation.steps {
         let geometry = &step.geometry;

@@ -203,18 +203,11 @@ impl Signature {
                 return Err(ArgumentError::Size { name, value, limit });
             }
         }
+        // Scalars first: lengths depend on them.
         for (index, arg) in self.args.iter().enumerate() {
             let number = call.numbers[call.sizes + index];
             match &arg.kind {
-                Kind::Buffer { dtype, written, len, align } => {
-                    let given = call.given[index];
-                    let needed = self.buffer(arg.name, &given, *dtype, *written, len, call)?;
-                    if needed > 0 && !number.is_multiple_of(u64::from(*align)) {
-                        let (name, address, align) = (arg.name, number, *align);
-                        return Err(ArgumentError::Misaligned { name, address, align });
-                    }
-                    call.given[index].bytes = needed;
-                }
+                Kind::Buffer { .. } => {}
                 Kind::Scalar { ty, counts } => {
                     is_scalar(arg.name, &call.given[index])?;
                     check_scalar(arg.name, number, *ty, *counts)?;
@@ -229,6 +222,15 @@ impl Signature {
                     }
                 }
             }
+        }
+        for (index, arg) in self.args.iter().enumerate() {
+            let Kind::Buffer { dtype, written, len, align } = &arg.kind else { continue };
+            let needed = self.buffer(arg.name, &call.given[index], *dtype, *written, len, call)?;
+            let address = call.numbers[call.sizes + index];
+            if needed > 0 && !address.is_multiple_of(u64::from(*align)) {
+                return Err(ArgumentError::Misaligned { name: arg.name, address, align: *align });
+            }
+            call.given[index].bytes = needed;
         }
         self.overlaps(call)
     }
@@ -323,7 +325,8 @@ fn params(operation: &Operation, entry: &str, sources: &[ParamSource]) -> Result
                 let Some(at) = operation.sizes.iter().position(|size| size == name) else {
                     return Err(wrong(format!("is `{name}`, which is neither argument nor size")));
                 };
-                let largest = if param.ty.bits() < 64 { (1 << param.ty.bits()) - 1 } else { u64::MAX };
+                let bits = param.ty.bits() - u32::from(param.ty.is_signed());
+                let largest = if bits < 64 { (1 << bits) - 1 } else { u64::MAX };
                 if operation.size_limits.get(at).is_none_or(|&limit| limit > largest) {
                     return Err(wrong(format!("is {}, too narrow for the limit of `{name}`", param.ty)));
                 }
@@ -353,4 +356,199 @@ fn check_scalar(name: &'static str, bits: u64, ty: Ty, counts: bool) -> Result<(
         return wrong(value.to_string(), "0 or more".to_owned());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scale::{MAX_ROWS, Scale};
+    use ptxsmith_builder::kernel::{AnyKernel, Expr};
+    use ptxsmith_builder::target::Target;
+
+    fn operation(strided: bool) -> Operation {
+        let kernel = Scale { strided, ..Scale::new(96, 2.0, Dtype::F32, Dtype::Bf16) };
+        kernel.operation(Target::sm(90).expect("a known target")).expect("a valid kernel")
+    }
+
+    /// A launch that fits: 4 rows of 96 elements, with strides of 128 if it has any.
+    fn call(
+        strided: bool,
+        change: impl FnOnce(&mut Vec<u64>, &mut [Given; 2]),
+    ) -> Result<Call, ArgumentError> {
+        let buffer = |bytes, dtype, writable| Given { bytes, dtype: Some(dtype), writable };
+        let mut given = [buffer(4 * 128 * 4, Dtype::F32, false), buffer(4 * 128 * 2, Dtype::Bf16, true)];
+        let mut numbers = vec![4, 0x1000, 0x10000];
+        if strided {
+            numbers.extend([128, 128]);
+        }
+        change(&mut numbers, &mut given);
+        let mut call = Call::new();
+        call.size(numbers[0]);
+        for (index, &number) in numbers[1..].iter().enumerate() {
+            match given.get(index) {
+                Some(Given { bytes, dtype: Some(dtype), writable }) => {
+                    call.buffer(number, *bytes, *dtype, *writable);
+                }
+                _ => call.scalar(number),
+            }
+        }
+        let signature = Signature::new(&operation(strided)).expect("a consistent kernel");
+        signature.check(&mut call).map(|()| call)
+    }
+
+    fn refused(strided: bool, change: impl FnOnce(&mut Vec<u64>, &mut [Given; 2])) -> String {
+        match call(strided, change) {
+            Ok(_) => panic!("the launch passed"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_fits_passes_and_says_where_the_parameters_are() {
+        for strided in [false, true] {
+            let signature = Signature::new(&operation(strided)).expect("a consistent kernel");
+            let step = &signature.steps()[0];
+            let call = call(strided, |_, _| {}).expect("it fits");
+            assert_eq!(signature.grid(step, &call), Ok(4));
+            let values: Vec<u64> = step.params.iter().map(|&place| call.numbers()[place]).collect();
+            let expected: &[u64] = if strided { &[0x1000, 0x10000, 128, 128] } else { &[0x1000, 0x10000] };
+            assert_eq!(values, expected);
+        }
+    }
+
+    #[test]
+    fn zero_rows_need_no_memory() {
+        let nothing = call(false, |numbers, given| {
+            numbers.copy_from_slice(&[0, 1, 1]);
+            given[0].bytes = 0;
+            given[1].bytes = 0;
+        });
+        assert!(nothing.is_ok());
+    }
+
+    #[test]
+    fn sizes_and_lengths_are_limited() {
+        assert!(
+            call(false, |numbers, given| {
+                numbers[0] = MAX_ROWS;
+                numbers[2] = 1 << 50;
+                (given[0].bytes, given[1].bytes) = (u64::MAX, u64::MAX);
+            })
+            .is_ok()
+        );
+        assert_eq!(
+            refused(false, |numbers, _| numbers[0] = MAX_ROWS + 1),
+            "rows is 2147483648, the limit is 2147483647"
+        );
+        assert!(call(false, |_, given| given[0].bytes = 4 * 96 * 4).is_ok());
+        assert_eq!(
+            refused(false, |_, given| given[0].bytes = 4 * 96 * 4 - 1),
+            "argument `x` has 1535 bytes, needed are 1536 ((rows * 96) elements of f32)"
+        );
+        // The last row needs its columns only, not its stride.
+        assert!(call(true, |_, given| given[1].bytes = (3 * 128 + 96) * 2).is_ok());
+        assert!(refused(true, |_, given| given[1].bytes = (3 * 128 + 96) * 2 - 1).contains("needed are 960"));
+    }
+
+    #[test]
+    fn lengths_beyond_64_bits_are_errors() {
+        let message =
+            refused(true, |numbers, _| (numbers[0], numbers[3]) = (MAX_ROWS, i64::MAX as u64 & !15));
+        assert!(message.starts_with("the length of `x` in bytes: "), "{message}");
+    }
+
+    #[test]
+    fn dtypes_directions_and_kinds_are_checked() {
+        assert_eq!(
+            refused(false, |_, given| given[1].dtype = Some(Dtype::F16)),
+            "argument `y` holds f16, the kernel is built for bf16"
+        );
+        assert!(refused(false, |_, given| given[1].writable = false).contains("lent for reading only"));
+        assert_eq!(
+            refused(false, |_, given| given[0].dtype = None),
+            "argument `x` is a buffer, not a scalar"
+        );
+        let mut call = Call::new();
+        call.size(1);
+        for _ in 0..4 {
+            call.buffer(0x1000, 4096, Dtype::F32, true);
+        }
+        let signature = Signature::new(&operation(true)).expect("a consistent kernel");
+        assert!(signature.check(&mut call).is_err());
+    }
+
+    #[test]
+    fn alignment_holds_for_bases_and_for_rows() {
+        assert_eq!(
+            refused(false, |numbers, _| numbers[1] = 0x1008),
+            "argument `x` starts at 0x1008, the kernel is built for a multiple of 16 bytes"
+        );
+        let rows = refused(true, |numbers, _| numbers[4] = 100);
+        assert!(rows.contains("100 elements, which is 200 bytes") && rows.contains("rows of `y`"), "{rows}");
+        assert!(call(true, |numbers, _| numbers[4] = 104).is_ok());
+        assert_eq!(
+            refused(true, |numbers, _| numbers[3] = (-128i64).cast_unsigned()),
+            "argument `x_stride` is -128, it must be 0 or more"
+        );
+    }
+
+    #[test]
+    fn a_written_buffer_shares_no_byte_that_the_kernel_touches() {
+        let (x, y) = (0x1000, 0x1000 + 4 * 96 * 4);
+        assert!(call(false, |numbers, _| numbers[1..].copy_from_slice(&[x, y])).is_ok());
+        assert_eq!(
+            refused(false, |numbers, _| numbers[1..].copy_from_slice(&[x, y - 16])),
+            "argument `y`, which the kernel writes, overlaps argument `x` by 16 bytes"
+        );
+        assert!(refused(false, |numbers, _| numbers[1..].copy_from_slice(&[x, x])).contains("overlaps"));
+    }
+
+    #[test]
+    fn counts_of_arguments_and_sizes_are_checked() {
+        assert_eq!(refused(false, |numbers, _| numbers.push(0)), "3 arguments given, the kernel takes 2");
+        let signature = Signature::new(&operation(false)).expect("a consistent kernel");
+        let mut many = Call::new();
+        (0..100).for_each(|_| many.size(1));
+        (0..100).for_each(|_| many.scalar(1));
+        assert!(matches!(
+            signature.check(&mut many),
+            Err(ArgumentError::Count { what: "sizes", given: 100, takes: 1 })
+        ));
+    }
+
+    #[test]
+    fn kernels_that_contradict_themselves_are_named() {
+        let reason = |change: fn(&mut Operation)| {
+            let mut operation = operation(true);
+            change(&mut operation);
+            Signature::new(&operation).expect_err("a contradiction")
+        };
+        assert_eq!(
+            reason(|o| o.steps[0].geometry.grid = Expr::size("columns")),
+            "the grid of `scale` depends on `columns`, which it does not have"
+        );
+        assert!(reason(|o| o.steps[0].geometry.grid = Expr::size("x")).contains("which is a buffer"));
+        let narrow = reason(|o| {
+            o.steps[0].params[2] = ParamSource::Size("rows".to_owned());
+            o.size_limits[0] = 1 << 63;
+        });
+        assert_eq!(narrow, "parameter `x_stride` of `scale` is .s64, too narrow for the limit of `rows`");
+        assert!(reason(|o| o.steps[0].params[2] = ParamSource::Size("none".to_owned())).contains("neither"));
+        assert!(reason(|o| o.args[2].kind = ArgKind::Stride { of: "z" }).contains("`z`, which is no buffer"));
+        assert!(
+            reason(|o| o.args[2].kind = ArgKind::Scalar { ty: Ty::U32 }).contains("argument `x_stride` is")
+        );
+        assert!(reason(|o| o.steps[0].entry = "other".to_owned()).contains("does not have"));
+        assert!(reason(|o| drop(o.steps[0].params.pop())).contains("4 parameters and 3 sources"));
+    }
+
+    #[test]
+    fn scalars_fit_their_type() {
+        assert!(check_scalar("s", 0xffff_ffff, Ty::S32, false).is_ok());
+        assert!(check_scalar("s", 0x1_0000_0000, Ty::U32, false).is_err());
+        assert_eq!(
+            check_scalar("s", 0xffff_ffff, Ty::S32, true).map_err(|error| error.to_string()),
+            Err("argument `s` is -1, it must be 0 or more".to_owned())
+        );
+    }
 }
