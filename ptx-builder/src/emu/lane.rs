@@ -297,7 +297,8 @@ mod tests {
     #[test]
     fn only_active_lanes_are_kept() {
         let mut file = RegFile::default();
-        let (d, a, p) = (file.push_splat(Class::W32, 7), file.push_splat(Class::W32, 1), file.push(Class::Pred));
+        let (d, a, p) =
+            (file.push_splat(Class::W32, 7), file.push_splat(Class::W32, 1), file.push(Class::Pred));
         let add = lanes!(|a: u32, b: u32| -> u32 { a + b });
         (add.run)(&mut file, &Slots { d, s: [a, d, 0, 0] }, 0b101);
         assert_eq!(file.w32[d as usize][..4], [8, 7, 8, 7]);

@@ -95,14 +95,16 @@ pub fn mul_i(mods: &Mods) -> Option<WarpFn> {
         (Ty::U32 | Ty::S32, Half::Lo) => Some(lanes!(|a: u32, b: u32| -> u32 { a.wrapping_mul(b) })),
         (Ty::U64 | Ty::S64, Half::Lo) => Some(lanes!(|a: u64, b: u64| -> u64 { a.wrapping_mul(b) })),
         (Ty::U32, Half::Hi) => {
-            Some(lanes!(|a: u32, b: u32| -> u32 { (u64::from(a) * u64::from(b) >> 32) as u32 }))
+            Some(lanes!(|a: u32, b: u32| -> u32 { ((u64::from(a) * u64::from(b)) >> 32) as u32 }))
         }
-        (Ty::S32, Half::Hi) => Some(lanes!(|a: i32, b: i32| -> i32 { (i64::from(a) * i64::from(b) >> 32) as i32 })),
+        (Ty::S32, Half::Hi) => {
+            Some(lanes!(|a: i32, b: i32| -> i32 { ((i64::from(a) * i64::from(b)) >> 32) as i32 }))
+        }
         (Ty::U64, Half::Hi) => {
-            Some(lanes!(|a: u64, b: u64| -> u64 { (u128::from(a) * u128::from(b) >> 64) as u64 }))
+            Some(lanes!(|a: u64, b: u64| -> u64 { ((u128::from(a) * u128::from(b)) >> 64) as u64 }))
         }
         (Ty::S64, Half::Hi) => {
-            Some(lanes!(|a: i64, b: i64| -> i64 { (i128::from(a) * i128::from(b) >> 64) as i64 }))
+            Some(lanes!(|a: i64, b: i64| -> i64 { ((i128::from(a) * i128::from(b)) >> 64) as i64 }))
         }
         _ => None,
     }
