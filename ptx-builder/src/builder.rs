@@ -194,7 +194,7 @@ impl Builder {
     /// Declares a parameter.
     pub fn param(&mut self, name: &str, ty: Ty, pointer_align: Option<u32>) -> ParamId {
         let id = ParamId(self.params.len() as u32);
-        self.params.push(Param { name: name.to_owned(), ty, pointer_align });
+        self.params.push(Param { name: name.to_owned(), ty, pointer_align, place: Place::default() });
         id
     }
 
@@ -203,7 +203,8 @@ impl Builder {
         let id = SharedId(self.shared.len() as u32);
         let taken = self.shared.iter().filter(|array| array.name.trim_end_matches(char::is_numeric) == name).count();
         let name = if taken == 0 { name.to_owned() } else { format!("{name}{taken}") };
-        self.shared.push(SharedArray { name, align: align.max(ty.bytes()), ty, len });
+        let place = Place::default();
+        self.shared.push(SharedArray { name, align: align.max(ty.bytes()), ty, len, place });
         id
     }
 

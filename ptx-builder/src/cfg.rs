@@ -230,6 +230,7 @@ mod tests {
             shared: Vec::new(),
             regs: Vec::new(),
             blocks: terms.iter().map(block).collect(),
+            place: Place::default(),
         }
     }
 

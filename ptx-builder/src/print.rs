@@ -129,7 +129,11 @@ fn reg_name(entry: &Entry, reg: Reg) -> String {
 /// The text of a terminator; `None` where control falls through.
 pub fn show_terminator(entry: &Entry, term: &Terminator) -> Option<String> {
     let label = |target: crate::ir::BlockId| {
-        entry.blocks.get(target.index()).and_then(|b| b.label.clone()).unwrap_or_else(|| format!("<{}>", target.0))
+        entry
+            .blocks
+            .get(target.index())
+            .and_then(|b| b.label.clone())
+            .unwrap_or_else(|| format!("<{}>", target.0))
     };
     Some(match term {
         Terminator::Fall => return None,
@@ -218,7 +222,9 @@ fn show_operand(out: &mut String, entry: &Entry, operand: &Operand) {
             match base {
                 Base::Reg(reg) => out.push_str(&reg_name(entry, *reg)),
                 Base::Shared(id) => {
-                    out.push_str(entry.shared.get(id.index()).map_or("<shared>", |array| array.name.as_str()));
+                    out.push_str(
+                        entry.shared.get(id.index()).map_or("<shared>", |array| array.name.as_str()),
+                    );
                 }
                 Base::Param(id) => {
                     out.push_str(entry.params.get(id.index()).map_or("<param>", |param| param.name.as_str()));

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use super::naming::Namer;
 use super::{BuildErrors, Builder, Item, Label};
 use crate::ir::{
-    Addr, Base, Block, BlockId, Comments, Entry, Inst, Operand, Place, Reg, RegInfo, SharedArray, SharedId, Terminator,
+    Addr, Base, Block, BlockId, Comments, Entry, Inst, Operand, Place, Reg, RegInfo, SharedArray, SharedId,
+    Terminator,
 };
 use crate::isa::{Effect, Form, Op, SpecialReg};
 use crate::types::Ty;
@@ -59,6 +60,7 @@ impl Builder {
             shared: self.shared,
             regs,
             blocks,
+            place: Place::default(),
         })
     }
 

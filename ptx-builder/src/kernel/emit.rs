@@ -83,7 +83,7 @@ pub fn parameter_type(operation: &Operation, source: &ParamSource, entry: &Entry
     match source {
         ParamSource::Arg(arg) => match operation.args.get(*arg).map(|arg| &arg.kind) {
             Some(ArgKind::Buffer { dtype, .. }) => format!("{dtype}*"),
-            Some(kind @ (ArgKind::Scalar { .. } | ArgKind::Stride { .. })) => kind.param_ty().suffix().to_owned(),
+            Some(kind) => kind.param_ty().suffix().to_owned(),
             None => declared_type(entry, index),
         },
         ParamSource::Size(_) => declared_type(entry, index),
@@ -130,7 +130,9 @@ fn describe_step(operation: &Operation, step: &Step, entry: &Entry, line: &mut i
                 let name = &param.name;
                 format!("parameter {name}: {ty}, {}, {len} elements, aligned to {align}", direction.name())
             }
-            Some(ArgKind::Stride { of }) => format!("parameter {}: {ty}, elements between the rows of {of}", param.name),
+            Some(ArgKind::Stride { of }) => {
+                format!("parameter {}: {ty}, elements between rows of {of}", param.name)
+            }
             Some(ArgKind::Scalar { .. }) | None => format!("parameter {}: {ty}", param.name),
         });
     }
