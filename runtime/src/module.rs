@@ -255,7 +255,14 @@ fn refused(
                 (Image::Ptx(text), Some(folder)) => dump(text, options.kernel, folder),
                 _ => None,
             };
-            Error::LoadFailed(Box::new(LoadFailure { kernel, code, error_log, info_log, text_path }))
+            Error::LoadFailed(Box::new(LoadFailure {
+                kernel,
+                code,
+                error_log,
+                info_log,
+                place: None,
+                text_path,
+            }))
         }
         _ => Error::driver("cuModuleLoadDataEx", cudarc::driver::DriverError(code)),
     }
