@@ -7,7 +7,7 @@ use super::Report;
 use crate::imm::Imm;
 use crate::ir::{Addr, Base, Entry, Inst, Operand, Reg};
 use crate::isa::syntax::{self, Segment};
-use crate::isa::{Effect, Form, Mod, OpTy, Role, Slot};
+use crate::isa::{Effect, Form, Mod, OpTy, OperandSpec, Role, Slot};
 use crate::types::Ty;
 
 const RULE: &str = "types";
@@ -19,10 +19,8 @@ pub(super) fn check(entry: &Entry, report: &mut Report<'_>) {
             let result = match operand {
                 Operand::Addr(addr) => address(entry, inst, i, addr),
                 Operand::Vec(items) if spec.ty == OpTy::PartsT => parts(entry, inst, items),
-                Operand::Vec(items) => {
-                    items.iter().try_for_each(|item| value(entry, inst, spec.ty, spec.role, item))
-                }
-                other => value(entry, inst, spec.ty, spec.role, other),
+                Operand::Vec(items) => items.iter().try_for_each(|item| value(entry, inst, spec, item)),
+                other => value(entry, inst, spec, other),
             };
             if let Err((message, hint)) = result {
                 let finding = report.at_inst(
@@ -45,27 +43,8 @@ fn wrong<T>(message: String) -> Result<T, Wrong> {
     Err((message, None))
 }
 
-/// `mul.wide` and `mad.wide` double the width; elsewhere "wide" means at least the width.
-fn doubles(inst: &Inst) -> bool {
-    Form::of(inst.op).head().contains(&Segment::Literal("wide"))
-}
-
-fn twice(ty: Ty) -> Ty {
-    match ty {
-        Ty::U16 => Ty::U32,
-        Ty::S16 => Ty::S32,
-        Ty::U32 => Ty::U64,
-        Ty::S32 => Ty::S64,
-        other => other,
-    }
-}
-
-fn value(entry: &Entry, inst: &Inst, spec: OpTy, role: Role, operand: &Operand) -> Result<(), Wrong> {
-    let Some(mut ty) = spec.of(&inst.mods) else { return Ok(()) };
-    let mut wider = matches!(spec, OpTy::WideT | OpTy::WideS | OpTy::VecT);
-    if wider && doubles(inst) {
-        (ty, wider) = (twice(ty), false);
-    }
+fn value(entry: &Entry, inst: &Inst, spec: &OperandSpec, operand: &Operand) -> Result<(), Wrong> {
+    let (Some(ty), wider) = Form::of(inst.op).operand_ty(spec, &inst.mods) else { return Ok(()) };
     match operand {
         Operand::Reg(reg) => {
             let found = declared(entry, *reg);
@@ -92,7 +71,6 @@ fn value(entry: &Entry, inst: &Inst, spec: OpTy, role: Role, operand: &Operand) 
                 "is the address of a shared array, which is `.u32` or `.u64`, the instruction takes `{ty}`"
             ))
         }
-        Operand::Sink if role == Role::Def => Ok(()),
         Operand::Vec(_) | Operand::Addr(_) | Operand::Sink => Ok(()),
     }
 }
