@@ -11,18 +11,28 @@ use cudarc::driver::CudaStream;
 use ptxsmith_builder::kernel::{AnyKernel, Kernel};
 use ptxsmith_builder::target::Target;
 
+use crate::argument::BufferArg;
 use crate::buffer::{Buffer, Memory};
+use crate::cache::{Cache, CacheOptions, CacheStats};
 use crate::cuda::CudaDevice;
 use crate::emulated::{EmulatedDevice, EmulatorOptions};
 use crate::error::Error;
+use crate::module::LoadOptions;
 use crate::prepared::{Prepared, PreparedAny};
 
 /// A CUDA device or the emulator.
 #[derive(Debug, Clone)]
 pub struct Device {
+    core: Core,
+    cache: Arc<Cache>,
+}
+
+/// A device without what it compiled, which holds this in turn.
+#[derive(Debug, Clone)]
+pub(crate) struct Core {
     pub(crate) backend: Backend,
     pub(crate) target: Target,
-    pub(crate) options: Arc<DeviceOptions>,
+    options: Arc<DeviceOptions>,
 }
 
 #[derive(Debug, Clone)]
@@ -37,13 +47,38 @@ pub(crate) enum Backend {
 pub struct DeviceOptions {
     /// Folder that the text of a kernel is written to when the driver refuses it; it has to exist.
     pub dump_dir: Option<PathBuf>,
+    /// What is kept of what it compiles.
+    pub cache: CacheOptions,
+}
+
+impl Core {
+    pub(crate) fn as_cuda(&self) -> Option<&CudaDevice> {
+        match &self.backend {
+            Backend::Cuda(device) => Some(device),
+            Backend::Emulated(_) => None,
+        }
+    }
+
+    pub(crate) fn is_emulated(&self) -> bool {
+        matches!(self.backend, Backend::Emulated(_))
+    }
+
+    pub(crate) fn name(&self) -> String {
+        match &self.backend {
+            Backend::Cuda(device) => device.info().name.clone(),
+            Backend::Emulated(device) => device.name(),
+        }
+    }
+
+    pub(crate) fn load_options<'a>(&'a self, kernel: &'a str) -> LoadOptions<'a> {
+        LoadOptions { kernel, dump_dir: self.options.dump_dir.as_deref() }
+    }
 }
 
 impl Device {
     /// The emulator, as a device of `target`.
     pub fn emulated(target: Target, options: EmulatorOptions) -> Device {
-        let backend = Backend::Emulated(EmulatedDevice::new(target, options));
-        Device { backend, target, options: Arc::default() }
+        Device::new(Backend::Emulated(EmulatedDevice::new(target, options)), target)
     }
 
     /// A CUDA device with a stream of its own.
@@ -76,13 +111,19 @@ impl Device {
                 device: device.info().sm(),
             });
         };
-        Ok(Device { backend: Backend::Cuda(device), target, options: Arc::default() })
+        Ok(Device::new(Backend::Cuda(device), target))
     }
 
-    /// The same device with other options.
+    fn new(backend: Backend, target: Target) -> Device {
+        let core = Core { backend, target, options: Arc::default() };
+        Device { core, cache: Arc::default() }
+    }
+
+    /// The same device with other options and an empty cache.
     #[must_use]
     pub fn with_options(self, options: DeviceOptions) -> Device {
-        Device { options: Arc::new(options), ..self }
+        let cache = Arc::new(Cache::new(&options.cache));
+        Device { core: Core { options: Arc::new(options), ..self.core }, cache }
     }
 
     /// The same device, building kernels for another target.
@@ -90,7 +131,7 @@ impl Device {
     /// # Errors
     /// [`Error::WrongArchitecture`] if the device does not run it.
     pub fn with_target(self, target: Target) -> Result<Device, Error> {
-        let (runs, device) = match &self.backend {
+        let (runs, device) = match &self.core.backend {
             Backend::Cuda(device) => (device.info().targets().contains(&target), device.info().sm()),
             Backend::Emulated(device) => {
                 (target.runs_on(device.target().number()), device.target().to_string())
@@ -103,42 +144,67 @@ impl Device {
                 device,
             });
         }
-        Ok(Device { target, ..self })
+        Ok(Device { core: Core { target, ..self.core }, ..self })
     }
 
     /// Name for people: the marketing name of a CUDA device, `emulated sm_90` for the emulator.
     pub fn name(&self) -> String {
-        match &self.backend {
-            Backend::Cuda(device) => device.info().name.clone(),
-            Backend::Emulated(device) => device.name(),
-        }
+        self.core.name()
     }
 
     /// The target that kernels are built for.
     pub fn target(&self) -> Target {
-        self.target
+        self.core.target
     }
 
     /// Whether it is the emulator.
     pub fn is_emulated(&self) -> bool {
-        matches!(self.backend, Backend::Emulated(_))
+        self.core.is_emulated()
     }
 
     /// The CUDA device, unless it is the emulator: its context, stream, memory and [`DeviceInfo`](crate::DeviceInfo).
     pub fn as_cuda(&self) -> Option<&CudaDevice> {
-        match &self.backend {
-            Backend::Cuda(device) => Some(device),
-            Backend::Emulated(_) => None,
-        }
+        self.core.as_cuda()
     }
 
-    /// Builds a kernel for this device's target, compiles it and checks what can be checked before a launch.
+    /// Finds a kernel in the cache, or builds it for this device's target, compiles it and checks what can be checked
+    /// before a launch.
     ///
     /// # Errors
     /// [`Error::Kernel`] if it cannot be built for the target; on a CUDA device also those of [`CudaDevice::load`],
-    /// [`Error::Limit`] and its like for a block, cluster or shared memory that the device does not have.
+    /// [`Error::Limit`] and its like for a block, cluster or shared memory that the device does not have;
+    /// [`Error::Sealed`], [`Error::MissInCapture`] or [`Error::CacheMiss`] where compiling is not allowed.
     pub fn prepare<K: Kernel>(&self, kernel: &K) -> Result<Prepared<K>, Error> {
-        Ok(Prepared::new(self.prepare_any(kernel)?))
+        Ok(Prepared::new(self.cache.prepare(&self.core, kernel)?))
+    }
+
+    /// Prepares a kernel unless it is prepared, and launches it on a stream.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`] and [`Prepared::launch`].
+    pub fn launch<'a, K: Kernel>(
+        &self,
+        stream: &'a CudaStream,
+        kernel: &K,
+        args: K::Args<BufferArg<'a>>,
+        shape: K::Shape,
+    ) -> Result<(), Error> {
+        self.prepare(kernel)?.launch(stream, args, shape)
+    }
+
+    /// From here on a kernel that was not prepared is an error instead of a compilation. Clones are sealed with it.
+    pub fn seal(&self) {
+        self.cache.seal();
+    }
+
+    /// Whether [`Device::seal`] was called.
+    pub fn is_sealed(&self) -> bool {
+        self.cache.is_sealed()
+    }
+
+    /// What the cache did so far.
+    pub fn cache_stats(&self) -> CacheStats {
+        self.cache.stats()
     }
 
     /// [`Device::prepare`] for tools that do not know the kernel's type.
@@ -146,7 +212,7 @@ impl Device {
     /// # Errors
     /// As [`Device::prepare`].
     pub fn prepare_any(&self, kernel: &dyn AnyKernel) -> Result<PreparedAny, Error> {
-        PreparedAny::new(self, kernel)
+        self.cache.prepare_any(&self.core, kernel)
     }
 
     /// Allocates a buffer. On a CUDA device it is zero; in the emulator it counts as unwritten, so that a kernel that
@@ -155,7 +221,7 @@ impl Device {
     /// # Errors
     /// [`Error::OutOfMemory`], driver errors.
     pub fn alloc(&self, name: &str, bytes: usize) -> Result<Buffer, Error> {
-        let memory = match &self.backend {
+        let memory = match &self.core.backend {
             Backend::Cuda(device) => Memory::Cuda(device.alloc(bytes)?),
             Backend::Emulated(device) => Memory::Emulated(device.alloc(bytes)),
         };
@@ -177,7 +243,7 @@ impl Device {
     /// # Errors
     /// [`Error::BufferSize`] for another length, [`Error::WrongContext`] for a buffer of another device, driver errors.
     pub fn write(&self, buffer: &mut Buffer, bytes: &[u8]) -> Result<(), Error> {
-        match (&self.backend, &mut buffer.memory) {
+        match (&self.core.backend, &mut buffer.memory) {
             (Backend::Cuda(device), Memory::Cuda(slice)) => device.write(bytes, slice),
             (Backend::Emulated(_), Memory::Emulated(memory)) => memory.write(bytes),
             _ => Err(self.foreign()),
@@ -189,7 +255,7 @@ impl Device {
     /// # Errors
     /// [`Error::WrongContext`] for a buffer of another device, [`Error::Sticky`] if a kernel failed, driver errors.
     pub fn download(&self, buffer: &Buffer) -> Result<Vec<u8>, Error> {
-        match (&self.backend, &buffer.memory) {
+        match (&self.core.backend, &buffer.memory) {
             (Backend::Cuda(device), Memory::Cuda(slice)) => device.download(slice),
             (Backend::Emulated(_), Memory::Emulated(memory)) => Ok(memory.bytes().to_vec()),
             _ => Err(self.foreign()),
@@ -201,10 +267,14 @@ impl Device {
     /// # Errors
     /// [`Error::Sticky`] if a kernel failed.
     pub fn synchronize(&self) -> Result<(), Error> {
-        match &self.backend {
+        match &self.core.backend {
             Backend::Cuda(device) => device.synchronize(),
             Backend::Emulated(_) => Ok(()),
         }
+    }
+
+    pub(crate) fn cache(&self) -> &Arc<Cache> {
+        &self.cache
     }
 
     fn foreign(&self) -> Error {

@@ -15,7 +15,7 @@ use crate::driver;
 use crate::driver::version::CudaVersion;
 
 /// A failure of the runtime.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The driver library cannot be loaded.
@@ -63,6 +63,24 @@ pub enum Error {
     /// The kernel cannot be built for the device's target.
     #[error(transparent)]
     Kernel(Box<KernelError>),
+    /// A kernel is neither in memory nor on disk, and the cache may not compile.
+    #[error("{kernel} is in no cache, and compiling is off")]
+    CacheMiss {
+        /// Name of the kernel.
+        kernel: String,
+    },
+    /// A kernel is asked for that was not prepared before the device was sealed.
+    #[error("{kernel} was not prepared before the device was sealed; add it to the launch plan")]
+    Sealed {
+        /// Name of the kernel.
+        kernel: String,
+    },
+    /// A kernel is asked for while a stream captures, and was not prepared before.
+    #[error("{kernel} was not prepared before the capture began; compiling would break it")]
+    MissInCapture {
+        /// Name of the kernel.
+        kernel: String,
+    },
     /// What a kernel says about itself contradicts itself: a mistake of the kernel's author.
     #[error("{kernel} cannot be prepared: {reason}")]
     MalformedKernel {
@@ -253,7 +271,7 @@ pub enum Error {
 }
 
 /// A load that the driver refused, with all it said.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error(
     "{kernel} was refused by the driver: {code:?}{}{}{}{}", after_newline(.error_log), after_newline(.info_log),
     .place.map_or_else(String::new, |place| format!("\nthe line comes from {place}")),

@@ -12,19 +12,20 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaStream, SyncOnDrop};
 use ptxsmith_builder::kernel::{AnyKernel, ArgValue, Args, Kernel, Operation, Shape};
+use ptxsmith_builder::target::Target;
+use ptxsmith_builder::types::Dtype;
 
 use crate::argument::{Borrowed, BufferArg};
 use crate::argument_error::ArgumentError;
 use crate::arguments::MAX_ARGUMENTS;
-use crate::cuda::CudaDevice;
-use crate::device::{Backend, Device};
+use crate::cache::Code;
+use crate::device::{Backend, Core};
 use crate::emulated::{self, Outcome};
 use crate::error::Error;
-use crate::image::Image;
 use crate::launch::Launch;
 use crate::limits::LaunchConfig;
 use crate::lines::place_in_log;
-use crate::module::LoadOptions;
+use crate::module::LoadedModule;
 use crate::signature::{Call, Signature};
 
 /// The value of an argument given by name.
@@ -47,22 +48,33 @@ struct Inner {
     label: String,
     operation: Operation,
     signature: Signature,
-    device: Device,
+    core: Core,
     /// One for each step; empty in the emulator.
     launches: Box<[Launch]>,
 }
 
 impl PreparedAny {
-    pub(crate) fn new(device: &Device, kernel: &dyn AnyKernel) -> Result<PreparedAny, Error> {
-        let operation = kernel.operation(device.target).map_err(|error| Error::Kernel(Box::new(error)))?;
-        let label = label(kernel, device);
+    /// Puts a built kernel together with its code, which `code` finds or makes for a name and a text.
+    pub(crate) fn new(
+        core: &Core,
+        kernel: &dyn AnyKernel,
+        operation: Operation,
+        code: impl FnOnce(&str, &str) -> Result<Code, Error>,
+    ) -> Result<PreparedAny, Error> {
+        let label = label(kernel, core.target);
         let signature = Signature::new(&operation)
             .map_err(|reason| Error::MalformedKernel { kernel: label.clone(), reason })?;
-        let launches = match &device.backend {
-            Backend::Cuda(cuda) => load(cuda, device, &label, &operation)?,
-            Backend::Emulated(_) => Box::default(),
+        let text = operation.text();
+        let launches = match code(&label, &text) {
+            Ok(Code::Cuda(module)) => launches(&module, &operation)?,
+            Ok(Code::Emulated) => Box::default(),
+            Err(Error::LoadFailed(mut failure)) => {
+                failure.place = place_in_log(operation.module.module(), &text, &failure.error_log);
+                return Err(Error::LoadFailed(failure));
+            }
+            Err(other) => return Err(other),
         };
-        let inner = Inner { label, operation, signature, device: device.clone(), launches };
+        let inner = Inner { label, operation, signature, core: core.clone(), launches };
         Ok(PreparedAny { inner: Arc::new(inner) })
     }
 
@@ -74,11 +86,6 @@ impl PreparedAny {
     /// What it was built from: the verified module, arguments, sizes and launches.
     pub fn operation(&self) -> &Operation {
         &self.inner.operation
-    }
-
-    /// The device it was prepared for.
-    pub fn device(&self) -> &Device {
-        &self.inner.device
     }
 
     /// What the compiler made of each step: registers, spills, shared memory. Empty in the emulator.
@@ -159,7 +166,7 @@ impl Inner {
     }
 
     fn run<'a>(&'a self, sizes: Vec<u64>, args: Vec<Arg<'a>>) -> Result<Outcome, Error> {
-        match &self.device.backend {
+        match &self.core.backend {
             Backend::Cuda(device) => {
                 let began = std::time::Instant::now();
                 self.launch(
@@ -185,8 +192,8 @@ impl Inner {
         args: impl FnOnce(&mut dyn FnMut(Arg<'a>)),
         sizes: impl FnOnce(&mut dyn FnMut(u64)),
     ) -> Result<(), Error> {
-        if self.device.is_emulated() {
-            return Err(Error::WrongContext { what: "the stream", owner: self.device.name() });
+        if self.core.is_emulated() {
+            return Err(Error::WrongContext { what: "the stream", owner: self.core.name() });
         }
         let mut call = Call::new();
         sizes(&mut |value| call.size(value));
@@ -213,11 +220,7 @@ impl Inner {
         });
         if let Some((index, place)) = foreign {
             let name = self.signature.args().get(index).copied().unwrap_or("(one too many)");
-            return Err(self.argument(ArgumentError::WrongDevice {
-                name,
-                place,
-                launch: self.device.name(),
-            }));
+            return Err(self.argument(ArgumentError::WrongDevice { name, place, launch: self.core.name() }));
         }
         self.signature.check(&mut call).map_err(|error| self.argument(error))?;
         for (step, launch) in self.signature.steps().iter().zip(&self.launches) {
@@ -238,7 +241,7 @@ impl Inner {
 }
 
 /// Address, bytes, dtype, whether it may be written, and what records the use.
-type Lent<'a> = (u64, u64, ptxsmith_builder::types::Dtype, bool, Option<SyncOnDrop<'a>>);
+type Lent<'a> = (u64, u64, Dtype, bool, Option<SyncOnDrop<'a>>);
 
 /// Takes the address of a buffer for a launch on `stream`, which from here on waits for its earlier uses; the error says
 /// where the buffer is.
@@ -270,22 +273,8 @@ fn borrow<'a>(arg: BufferArg<'a>, stream: &'a CudaStream) -> Result<Lent<'a>, &'
     Ok((address, bytes, arg.dtype, writable, used))
 }
 
-/// Loads the module of an operation and prepares its launches.
-fn load(
-    cuda: &CudaDevice,
-    device: &Device,
-    label: &str,
-    operation: &Operation,
-) -> Result<Box<[Launch]>, Error> {
-    let options = LoadOptions { kernel: label, dump_dir: device.options.dump_dir.as_deref() };
-    let text = operation.text();
-    let module = cuda.load(Image::Ptx(&text), &options).map_err(|error| match error {
-        Error::LoadFailed(mut failure) => {
-            failure.place = place_in_log(operation.module.module(), &text, &failure.error_log);
-            Error::LoadFailed(failure)
-        }
-        other => other,
-    })?;
+/// The launches of an operation's steps.
+fn launches(module: &Arc<LoadedModule>, operation: &Operation) -> Result<Box<[Launch]>, Error> {
     let mut launches = Vec::with_capacity(operation.steps.len());
     for step in &operation.steps {
         let geometry = &step.geometry;
@@ -301,8 +290,8 @@ fn load(
 }
 
 /// `rms_norm{hidden=4096, eps=1e-6}`: the name with the fields of the spec.
-fn label(kernel: &dyn AnyKernel, device: &Device) -> String {
-    let fields = kernel.fields(device.target);
+fn label(kernel: &dyn AnyKernel, target: Target) -> String {
+    let fields = kernel.fields(target);
     let spec: Vec<String> = fields
         .iter()
         .filter(|field| !field.schedule)
@@ -345,7 +334,7 @@ impl fmt::Debug for PreparedAny {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PreparedAny")
             .field("label", &self.inner.label)
-            .field("device", &self.inner.device.name())
+            .field("device", &self.inner.core.name())
             .finish_non_exhaustive()
     }
 }
