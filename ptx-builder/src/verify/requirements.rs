@@ -1,9 +1,11 @@
 //! Target and version requirements, read from the table rows.
 
 use super::{Finding, Location, Report, Severity};
+use std::collections::HashSet;
+
 use crate::ir::{Entry, Module, Operand, Place};
 use crate::isa::{Form, Since, table};
-use crate::print::show_inst;
+use crate::print::inst_name;
 use crate::target::{PtxVersion, Target};
 
 /// Why a module needs a PTX version.
@@ -33,9 +35,12 @@ pub(super) fn of(module: &Module) -> Vec<Requirement> {
         }
     };
     for entry in &module.entries {
+        let mut seen = HashSet::new();
         for inst in entry.blocks.iter().flat_map(|block| &block.insts) {
-            for since in Form::of(inst.op).requirements(&inst.mods) {
-                add(since, instruction_name(entry, inst));
+            if seen.insert((inst.op, inst.mods)) {
+                for since in Form::of(inst.op).requirements(&inst.mods) {
+                    add(since, inst_name(inst));
+                }
             }
             for operand in &inst.operands {
                 if let Operand::Special(special) = operand {
@@ -55,13 +60,6 @@ pub(super) fn of(module: &Module) -> Vec<Requirement> {
     }
     all.sort_by_key(|r| std::cmp::Reverse(r.ptx));
     all
-}
-
-/// The name with modifiers, without operands.
-fn instruction_name(entry: &Entry, inst: &crate::ir::Inst) -> String {
-    let unguarded = crate::ir::Inst { guard: None, ..inst.clone() };
-    let text = show_inst(entry, &unguarded);
-    text.split([' ', ';']).next().unwrap_or_default().to_owned()
 }
 
 /// Bytes of an entry's parameters, alignment included.
@@ -108,7 +106,7 @@ pub(super) fn check(target: Target, entry: &Entry, report: &mut Report<'_>) {
     for inst in entry.blocks.iter().flat_map(|block| &block.insts) {
         let missing = |since: &Since| !since.sm.admits(target);
         for since in Form::of(inst.op).requirements(&inst.mods).filter(|since| missing(since)) {
-            let name = instruction_name(entry, inst);
+            let name = inst_name(inst);
             report.at_inst(RULE, inst, format!("`{name}` needs {}, target is {target}", since.sm));
         }
         for operand in &inst.operands {
