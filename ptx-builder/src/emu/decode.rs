@@ -359,7 +359,7 @@ impl Decoder<'_, '_> {
 
     fn lanes(&mut self, inst: &Inst, function: WarpFn) -> Result<Act, Error> {
         let specs = Form::of(inst.op).operands;
-        let mut slots = Slots::default();
+        let mut slots = Slots { context: function.context, ..Slots::default() };
         let mut next = 0;
         let mut results = 0;
         for (operand, spec) in inst.operands.iter().zip(specs) {

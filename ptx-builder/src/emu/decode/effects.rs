@@ -231,7 +231,7 @@ impl Decoder<'_, '_> {
             Class::W64 => crate::emu::lane::lanes!(|a: u64| -> u64 { a }),
             Class::Pred => return self.refuse(inst, "a predicate cannot be loaded"),
         };
-        Ok(Act::Lanes(copy.run, super::Slots { d: slot.at, s: [source, 0, 0, 0] }))
+        Ok(Act::Lanes(copy.run, super::Slots { d: slot.at, s: [source, 0, 0, 0], context: 0 }))
     }
 
     pub(super) fn store(&mut self, inst: &Inst) -> Result<Act, Error> {
