@@ -17,11 +17,14 @@ use crate::names::{label, local, stage};
 
 mod control;
 mod jumps;
+mod literals;
 mod matches;
 mod patterns;
 mod places;
 mod statements;
 
+pub(crate) use control::block_diverges;
+pub(crate) use literals::expect_block as expect_type;
 pub(crate) use statements::take_host;
 
 /// What a name stands for.
@@ -83,6 +86,8 @@ pub(crate) struct Body<'e> {
     scopes: Vec<HashMap<String, Kind>>,
     frames: Vec<Frame>,
     returns: Returns,
+    /// The type of the result, for literals behind `return`.
+    result: Option<Type>,
     /// Whether a `return` stands under a construct, so that the result may have to be joined.
     early_return: bool,
     numbers: usize,
@@ -90,7 +95,12 @@ pub(crate) struct Body<'e> {
 
 impl<'e> Body<'e> {
     pub(crate) fn new(errors: &'e Errors, returns: Returns) -> Body<'e> {
-        Body { errors, scopes: vec![HashMap::new()], frames: Vec::new(), returns, early_return: false, numbers: 0 }
+        Body { errors, scopes: vec![HashMap::new()], frames: Vec::new(), returns, result: None, early_return: false, numbers: 0 }
+    }
+
+    /// Says which type the result has.
+    pub(crate) fn expect_result(&mut self, ty: Type) {
+        self.result = Some(ty);
     }
 
     /// Whether early returns were found, so that the state of [`Returns::Device`] is used.
@@ -226,6 +236,23 @@ impl<'e> Body<'e> {
         Expr::MethodCall(call)
     }
 
+    /// An array of kernel values and literals: the literals become kernel values too.
+    fn array(&mut self, mut array: syn::ExprArray) -> Expr {
+        let literal = |expr: &Expr| matches!(inner(expr), Expr::Lit(_));
+        let first = array.elems.iter().position(|elem| !literal(elem));
+        let constants: Vec<bool> = array.elems.iter().map(literal).collect();
+        visit_mut::visit_expr_array_mut(self, &mut array);
+        let Some(first) = first.filter(|_| constants.contains(&true)) else { return Expr::Array(array) };
+        let span = array.bracket_token.span.join();
+        let names: Vec<Ident> = array.elems.iter().map(|elem| self.local("elem", elem.span())).collect();
+        let (like, other) = (stage(span, "like"), &names[first]);
+        let elems = names.iter().zip(constants).map(|(name, constant)| {
+            if constant { quote_spanned!(name.span()=> #like(&#other, #name)) } else { quote!(#name) }
+        });
+        let values = &array.elems;
+        Expr::Verbatim(quote_spanned!(span=> match (#values,) { (#(#names,)*) => [#(#elems),*] }))
+    }
+
     fn closure(&mut self, mut closure: syn::ExprClosure) -> Expr {
         let span = closure.inputs_begin.span();
         self.frames.push(Frame {
@@ -261,6 +288,7 @@ impl VisitMut for Body<'_> {
             Expr::Range(range) => self.range(range),
             Expr::MethodCall(call) => self.method_call(call),
             Expr::Closure(closure) => self.closure(closure),
+            Expr::Array(array) => self.array(array),
             Expr::If(expr) => self.if_expr(expr),
             Expr::Match(expr) => self.match_expr(expr),
             Expr::ForLoop(expr) => self.for_loop(expr),

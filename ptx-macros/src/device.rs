@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{FnArg, ItemFn, Pat, ReturnType, Type};
 
-use crate::body::{Body, Kind, Returns, take_host};
+use crate::body::{Body, Kind, Returns, block_diverges, expect_type, take_host};
 use crate::errors::Errors;
 use crate::names::{builder, local, register_name, stage};
 use crate::types::{ComputeTypes, allowed};
@@ -51,12 +51,22 @@ pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
         }
     }
     let mut block = (*item.block).clone();
+    if let Some(ty) = &result {
+        expect_type(&mut block, ty);
+        body.expect_result(ty.clone());
+    }
+    let diverges = block_diverges(&block);
     body.statements(&mut block);
     let early = body.has_early_return();
     drop(body);
     let stmts = &block.stmts;
     let inner = quote!({ #(#stmts)* });
     let value = match (&staged, early) {
+        (Some(ty), true) if diverges => {
+            let path = stage(span, "Return");
+            quote_spanned!(span=> let mut #state = #path::<#ty>::new(); #inner)
+        }
+        _ if diverges => quote!(#inner),
         (Some(ty), true) => {
             let path = stage(span, "Return");
             quote_spanned!(span=> let mut #state = #path::<#ty>::new(); let value = #inner; #state.finish(value))

@@ -20,7 +20,7 @@ pub mod loops;
 pub mod operators;
 pub mod registers;
 
-pub use arms::{Arm, Condition, If, Join, Joined, Test, Unify, both, matched};
+pub use arms::{Arm, Condition, If, Join, Joined, Test, Unify, both, like, matched};
 pub use calls::{Lift, Return, host_return, lift, ret};
 pub use fields::{BakedParam, ByBits, IntoBlock, in_range, infos_with_default, schedule_infos, schedule_values};
 pub use loops::{

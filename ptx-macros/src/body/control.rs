@@ -41,7 +41,7 @@ fn is_panic(mac: &syn::Macro) -> bool {
     ["panic", "unreachable", "todo", "unimplemented"].iter().any(|name| mac.path.is_ident(name))
 }
 
-pub(super) fn block_diverges(block: &Block) -> bool {
+pub(crate) fn block_diverges(block: &Block) -> bool {
     block.stmts.iter().any(|stmt| match stmt {
         Stmt::Expr(expr, _) => diverges(expr),
         Stmt::Macro(mac) => is_panic(&mac.mac),

@@ -8,6 +8,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{Expr, Lifetime};
 
+use super::literals::expect;
 use super::{Body, Frame, FrameKind, Returns};
 use crate::names::stage;
 
@@ -108,7 +109,12 @@ impl Body<'_> {
                 "`return` in a closure cannot be staged: make the last expression its value, or write a `#[device]` function",
             );
         }
-        let value = jump.expr.map(|value| self.staged(*value));
+        let value = jump.expr.map(|mut value| {
+            if let Some(ty) = self.result.clone() {
+                expect(&mut value, &ty);
+            }
+            self.staged(*value)
+        });
         let nested = !self.frames.is_empty();
         self.early_return |= nested;
         match &self.returns {

@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{BinOp, Expr, Ident, UnOp};
 
-use super::{Body, Kind, borrowed, inner, unsuffixed};
+use super::{Body, Kind, borrowed, inner};
 use crate::names::stage;
 
 /// What an assignment goes to.
@@ -274,27 +274,4 @@ impl Body<'_> {
 /// Whether an expression names a place: a variable, a field, an element, or what a reference points to.
 fn is_place(expr: &Expr) -> bool {
     root(expr).is_some()
-}
-
-/// Gives number literals the type that a register of an unannotated `let mut` has: f32 and i32.
-pub(super) fn suffix_literals(expr: &mut Expr) {
-    match expr {
-        Expr::Lit(lit) if unsuffixed(&lit.lit) => match &lit.lit {
-            syn::Lit::Float(float) => {
-                let text = format!("{}f32", float.base10_digits());
-                lit.lit = syn::Lit::Float(syn::LitFloat::new(&text, float.span()));
-            }
-            syn::Lit::Int(int) => {
-                let text = format!("{}i32", int.base10_digits());
-                lit.lit = syn::Lit::Int(syn::LitInt::new(&text, int.span()));
-            }
-            _ => {}
-        },
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => suffix_literals(&mut unary.expr),
-        Expr::Paren(paren) => suffix_literals(&mut paren.expr),
-        Expr::Tuple(tuple) => tuple.elems.iter_mut().for_each(suffix_literals),
-        Expr::Array(array) => array.elems.iter_mut().for_each(suffix_literals),
-        Expr::Repeat(repeat) => suffix_literals(&mut repeat.expr),
-        _ => {}
-    }
 }

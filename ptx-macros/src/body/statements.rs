@@ -7,7 +7,8 @@ use syn::visit_mut::VisitMut;
 use syn::{Expr, Ident, Local, Pat, Stmt};
 
 use super::patterns::{names, take_mut};
-use super::places::{subject, suffix_literals};
+use super::literals::{default_types, expect, only_literals};
+use super::places::subject;
 use super::{Body, Kind, inner};
 use crate::names::{register_name, stage};
 use crate::types::{ComputeTypes, is_number, is_primitive};
@@ -94,8 +95,11 @@ impl Body<'_> {
         let quiet = silent(&value);
         let registers = take_mut(self, &mut pat);
         let whole_register = matches!(&pat, Pat::Ident(ident) if ident.subpat.is_none() && !registers.is_empty());
-        if whole_register && ty.is_none() {
-            suffix_literals(&mut value);
+        match &ty {
+            Some(ty) => expect(&mut value, ty),
+            None if whole_register => default_types(&mut value),
+            None if matches!(inner(&value), Expr::If(_) | Expr::Match(_)) && only_literals(&value) => default_types(&mut value),
+            None => {}
         }
         let value = self.staged(value);
         let attrs = &local.attrs;

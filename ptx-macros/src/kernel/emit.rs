@@ -44,9 +44,18 @@ pub(super) fn kernel(kernel: &Kernel, body: TokenStream) -> TokenStream {
     let spec = spec_type(kernel);
     let args = args_type(kernel);
     let shape = shape_type(kernel);
-    let any = any_kernel(kernel, &body);
+    let any = any_kernel(kernel);
     let typed = typed_kernel(kernel);
-    quote!(#spec #args #shape #any #typed)
+    quote! {
+        #spec
+        #args
+        #shape
+        const _: () = {
+            #body
+            #any
+        };
+        #typed
+    }
 }
 
 fn spec_type(kernel: &Kernel) -> TokenStream {
@@ -190,6 +199,11 @@ fn shape_type(kernel: &Kernel) -> TokenStream {
     }
 }
 
+/// A variable that the expressions of attributes cannot see.
+fn hidden(name: &str) -> Ident {
+    Ident::new(name, proc_macro2::Span::mixed_site())
+}
+
 fn geometry(kernel: &Kernel) -> TokenStream {
     let options = &kernel.options;
     if let Some(geometry) = &options.geometry {
@@ -203,21 +217,22 @@ fn geometry(kernel: &Kernel) -> TokenStream {
         kernel.scope(quote_spanned!(block.span()=> #path::into_block(#block)))
     };
     let grid = kernel.scope(quote_spanned!(grid.span()=> ::ptxsmith_builder::kernel::Expr::from(#grid)));
+    let geometry = hidden("geometry");
     let mut sets = TokenStream::new();
     for (field, value) in
         [("cluster", &options.cluster), ("dynamic_shared", &options.shared), ("pdl", &options.pdl)]
     {
         if let Some(value) = value {
             let (field, value) = (Ident::new(field, value.span()), kernel.scope(value));
-            sets.extend(quote!(geometry.#field = #value;));
+            sets.extend(quote!(#geometry.#field = #value;));
         }
     }
     quote! {{
         #[allow(unused_mut, reason = "only some kernels set more")]
-        let mut geometry = ::ptxsmith_builder::kernel::Geometry::new(1, #grid);
-        geometry.block = #block;
+        let mut #geometry = ::ptxsmith_builder::kernel::Geometry::new(1, #grid);
+        #geometry.block = #block;
         #sets
-        geometry
+        #geometry
     }}
 }
 
@@ -228,7 +243,8 @@ fn condition(kernel: &Kernel, param: &Param) -> Option<TokenStream> {
 }
 
 fn arg_infos(kernel: &Kernel) -> Vec<TokenStream> {
-    let sizes: Vec<TokenStream> = kernel.args().map(|param| {
+    let args = hidden("args");
+    kernel.args().map(|param| {
         let name = param.ident.to_string();
         let inner = option_of(&param.ty).unwrap_or(&param.ty);
         let kind = match &param.role {
@@ -243,11 +259,12 @@ fn arg_infos(kernel: &Kernel) -> Vec<TokenStream> {
                     (true, false) => quote!(Out),
                     (true, true) => quote!(InOut),
                 };
-                let align = value_of(kernel, align.as_ref(), quote!(dtype.bytes()));
+                let stored = hidden("stored");
+                let align = value_of(kernel, align.as_ref(), quote!(#stored.bytes()));
                 quote! {{
-                    let dtype: ::ptxsmith_builder::types::Dtype = #dtype;
+                    let #stored: ::ptxsmith_builder::types::Dtype = #dtype;
                     ::ptxsmith_builder::kernel::ArgKind::Buffer {
-                        dtype,
+                        dtype: #stored,
                         direction: ::ptxsmith_builder::kernel::Direction::#direction,
                         len: #len,
                         align: #align,
@@ -262,13 +279,12 @@ fn arg_infos(kernel: &Kernel) -> Vec<TokenStream> {
                 ty: <#inner as ::ptxsmith_builder::value::Scalar>::TY
             }),
         };
-        let push = quote!(args.push(::ptxsmith_builder::kernel::ArgInfo { name: #name, kind: #kind }););
+        let push = quote!(#args.push(::ptxsmith_builder::kernel::ArgInfo { name: #name, kind: #kind }););
         match condition(kernel, param) {
             Some(condition) => quote!(if #condition { #push }),
             None => push,
         }
-    }).collect();
-    sizes
+    }).collect()
 }
 
 fn value_of(kernel: &Kernel, expr: Option<&Expr>, default: TokenStream) -> TokenStream {
@@ -291,8 +307,9 @@ fn body_inputs(kernel: &Kernel) -> Vec<TokenStream> {
             }
             Role::Buffer { dtype, align, .. } => {
                 let dtype = value_of(kernel, dtype.as_ref(), quote!(::ptxsmith_builder::types::Dtype::F32));
-                let align = value_of(kernel, align.as_ref(), quote!(dtype.bytes()));
-                quote_spanned!(span=> { let dtype: ::ptxsmith_builder::types::Dtype = #dtype; <#inner>::param(#name, dtype, #align) })
+                let stored = hidden("stored");
+                let align = value_of(kernel, align.as_ref(), quote!(#stored.bytes()));
+                quote_spanned!(span=> { let #stored: ::ptxsmith_builder::types::Dtype = #dtype; <#inner>::param(#name, #stored, #align) })
             }
         };
         match condition(kernel, param) {
@@ -304,8 +321,9 @@ fn body_inputs(kernel: &Kernel) -> Vec<TokenStream> {
     }).collect()
 }
 
-fn any_kernel(kernel: &Kernel, body: &TokenStream) -> TokenStream {
+fn any_kernel(kernel: &Kernel) -> TokenStream {
     let Kernel { ty, name, options, .. } = kernel;
+    let (entry, arg_list, launch, fields) = (hidden("entry"), hidden("args"), hidden("launch"), hidden("fields"));
     let geometry = geometry(kernel);
     let args = arg_infos(kernel);
     let inputs = body_inputs(kernel);
@@ -321,7 +339,7 @@ fn any_kernel(kernel: &Kernel, body: &TokenStream) -> TokenStream {
     let validate = options.validate.as_ref().map(|path| quote_spanned!(path.span()=> #path(self, target)?;));
     let min_blocks = options.min_blocks.as_ref().map(|value| {
         let value = kernel.scope(value);
-        quote!(entry.bounds.min_blocks = ::core::option::Option::Some(#value);)
+        quote!(#entry.bounds.min_blocks = ::core::option::Option::Some(#value);)
     });
     let bind = match &options.bind {
         Some(path) => quote_spanned!(path.span()=> #path(self, tensors)),
@@ -362,9 +380,9 @@ fn any_kernel(kernel: &Kernel, body: &TokenStream) -> TokenStream {
 
             #[allow(unused_variables, reason = "only a chosen schedule depends on the target")]
             fn fields(&self, target: ::ptxsmith_builder::target::Target) -> ::std::vec::Vec<::ptxsmith_builder::kernel::FieldValue> {
-                let mut fields = ::std::vec::Vec::new();
-                #(fields.extend(#values);)*
-                fields
+                let mut #fields = ::std::vec::Vec::new();
+                #(#fields.extend(#values);)*
+                #fields
             }
 
             #[allow(
@@ -375,12 +393,11 @@ fn any_kernel(kernel: &Kernel, body: &TokenStream) -> TokenStream {
                 &self,
                 target: ::ptxsmith_builder::target::Target,
             ) -> ::core::result::Result<::ptxsmith_builder::kernel::Operation, ::ptxsmith_builder::kernel::KernelError> {
-                #body
                 #validate
-                let geometry: ::ptxsmith_builder::kernel::Geometry = #geometry;
-                let mut args = ::std::vec::Vec::new();
+                let #launch: ::ptxsmith_builder::kernel::Geometry = #geometry;
+                let mut #arg_list = ::std::vec::Vec::new();
                 #(#args)*
-                let mut entry = ::ptxsmith_builder::builder::build_entry(#name, target, || {
+                let mut #entry = ::ptxsmith_builder::builder::build_entry(#name, target, || {
                     #(#inputs)*
                     body(#(#idents),*);
                 })?;
@@ -388,9 +405,9 @@ fn any_kernel(kernel: &Kernel, body: &TokenStream) -> TokenStream {
                 ::ptxsmith_builder::kernel::Operation::new(
                     #name,
                     target,
-                    args,
+                    #arg_list,
                     ::std::vec![#(#sizes),*],
-                    ::std::vec![::ptxsmith_builder::kernel::BuiltEntry { entry, geometry }],
+                    ::std::vec![::ptxsmith_builder::kernel::BuiltEntry { entry: #entry, geometry: #launch }],
                 )
             }
 

@@ -377,6 +377,11 @@ impl<C: Condition<A, B>, A, B> If<C, A, B> {
     }
 }
 
+/// `constant` as an element beside `other`: a kernel value, if that is one.
+pub fn like<A: Join<B>, B>(_: &A, constant: B) -> A::Out {
+    A::second(constant)
+}
+
 /// Says that one arm never ends, so that the other alone determines the type.
 pub fn both<C: Condition<T, T>, T>(_: &If<C, T, T>) {}
 
