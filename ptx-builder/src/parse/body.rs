@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::cursor::Cursor;
 use super::lexer::Kind;
 use super::operands::{self, Meaning};
-use super::rows::Rows;
+use super::rows::{self, Rows};
 use super::scope::{Names, Symbol};
 use super::{ParseError, Result1, malformed, outside};
 use crate::ir::{Guard, Inst, ParamId, Place, SharedArray, Terminator};
@@ -183,6 +183,7 @@ impl<'r> Body<'r> {
             return Err(cursor.expected("`;`"));
         }
         let (op, mods) = self.rows.find(mnemonic, &parts, &raw)?;
+        let raw = rows::without_dropped(op, raw);
         let params = |name: &str| self.params.get(name).copied();
         let mut meaning = Meaning { names: &mut self.names, params: &params };
         let mut list = Vec::with_capacity(raw.len());
