@@ -95,7 +95,15 @@ pub(crate) struct Body<'e> {
 
 impl<'e> Body<'e> {
     pub(crate) fn new(errors: &'e Errors, returns: Returns) -> Body<'e> {
-        Body { errors, scopes: vec![HashMap::new()], frames: Vec::new(), returns, result: None, early_return: false, numbers: 0 }
+        Body {
+            errors,
+            scopes: vec![HashMap::new()],
+            frames: Vec::new(),
+            returns,
+            result: None,
+            early_return: false,
+            numbers: 0,
+        }
     }
 
     /// Says which type the result has.
@@ -132,7 +140,13 @@ impl<'e> Body<'e> {
         local(name, self.numbers, span)
     }
 
-    fn frame(&mut self, kind: FrameKind, name: &str, span: Span, user: Option<Lifetime>) -> (Ident, Lifetime) {
+    fn frame(
+        &mut self,
+        kind: FrameKind,
+        name: &str,
+        span: Span,
+        user: Option<Lifetime>,
+    ) -> (Ident, Lifetime) {
         let state = self.local(name, span);
         let label = label(name, self.numbers, span);
         self.frames.push(Frame { kind, state: state.clone(), label: label.clone(), user, value: None });
@@ -180,9 +194,14 @@ impl<'e> Body<'e> {
 
     /// `a && b` is `if a { b } else { false }`, `a || b` is `if a { true } else { b }`.
     fn logic(&mut self, left: Expr, right: Expr, span: Span, and: bool) -> Expr {
-        let constant = |value: bool| Expr::Lit(syn::ExprLit { attrs: Vec::new(), lit: Lit::Bool(syn::LitBool::new(value, span)) });
+        let constant = |value: bool| {
+            Expr::Lit(syn::ExprLit { attrs: Vec::new(), lit: Lit::Bool(syn::LitBool::new(value, span)) })
+        };
         let (then, otherwise) = if and { (right, constant(false)) } else { (constant(true), right) };
-        let block = |expr: Expr| syn::Block { brace_token: Default::default(), stmts: vec![syn::Stmt::Expr(expr, None)] };
+        let block = |expr: Expr| syn::Block {
+            brace_token: Default::default(),
+            stmts: vec![syn::Stmt::Expr(expr, None)],
+        };
         let branch = Expr::Block(syn::ExprBlock { attrs: Vec::new(), label: None, block: block(otherwise) });
         self.stage_if(span, left, block(then), Some(branch))
     }
@@ -206,7 +225,8 @@ impl<'e> Body<'e> {
             visit_mut::visit_expr_range_mut(self, &mut expr);
             return Expr::Range(expr);
         };
-        let both_literal = [start, end].iter().all(|bound| matches!(&***bound, Expr::Lit(lit) if unsuffixed(&lit.lit)));
+        let both_literal =
+            [start, end].iter().all(|bound| matches!(&***bound, Expr::Lit(lit) if unsuffixed(&lit.lit)));
         if both_literal {
             return Expr::Range(expr);
         }
@@ -369,7 +389,13 @@ fn unsuffixed(lit: &Lit) -> bool {
 fn borrowed(expr: &Expr) -> TokenStream {
     let span = expr.span();
     match expr {
-        Expr::Path(_) | Expr::Lit(_) | Expr::Verbatim(_) | Expr::Call(_) | Expr::MethodCall(_) | Expr::Paren(_) | Expr::Field(_) => {
+        Expr::Path(_)
+        | Expr::Lit(_)
+        | Expr::Verbatim(_)
+        | Expr::Call(_)
+        | Expr::MethodCall(_)
+        | Expr::Paren(_)
+        | Expr::Field(_) => {
             quote_spanned!(span=> &#expr)
         }
         _ => quote_spanned!(span=> &(#expr)),

@@ -113,7 +113,12 @@ fn is_unit_or_value(ty: &Type) -> bool {
 }
 
 /// Replaces the type of a parameter by what a call may pass, and returns the statement that makes the kernel value of it.
-fn stage_param(typed: &mut syn::PatType, compute: &ComputeTypes, body: &mut Body<'_>, errors: &Errors) -> TokenStream {
+fn stage_param(
+    typed: &mut syn::PatType,
+    compute: &ComputeTypes,
+    body: &mut Body<'_>,
+    errors: &Errors,
+) -> TokenStream {
     let host = take_host(&mut typed.attrs);
     let Pat::Ident(pat) = &mut *typed.pat else {
         errors.at(&typed.pat, "a parameter of a device function is a plain name: take it apart in the body");

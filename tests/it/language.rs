@@ -31,8 +31,9 @@ fn words(operation: &Operation, threads: u32, n: u32) -> Vec<u32> {
         })
         .collect();
     let launch = Launch::linear(1, threads);
-    let outcome = run(operation.module.module(), &entry.name, &launch, &args, &mut memory, &Options::default())
-        .unwrap_or_else(|error| panic!("{error:?}\n{}", operation.text()));
+    let outcome =
+        run(operation.module.module(), &entry.name, &launch, &args, &mut memory, &Options::default())
+            .unwrap_or_else(|error| panic!("{error:?}\n{}", operation.text()));
     assert!(outcome.completed && outcome.findings.is_empty(), "{:?}\n{}", outcome.findings, operation.text());
     memory.bytes(y).chunks(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect()
 }

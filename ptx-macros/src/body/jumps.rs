@@ -27,7 +27,13 @@ fn leave(frame: &Frame, span: Span) -> TokenStream {
 
 impl Body<'_> {
     /// The index of the construct that a jump refers to; `Err` has been reported.
-    fn jump_target(&self, keyword: &str, span: Span, label: Option<&Lifetime>, loops_only: bool) -> Result<usize, ()> {
+    fn jump_target(
+        &self,
+        keyword: &str,
+        span: Span,
+        label: Option<&Lifetime>,
+        loops_only: bool,
+    ) -> Result<usize, ()> {
         for (i, frame) in self.frames.iter().enumerate().rev() {
             match frame.kind {
                 FrameKind::Closure => break,
@@ -120,7 +126,8 @@ impl Body<'_> {
         match &self.returns {
             Returns::Kernel => {
                 if let Some(value) = value {
-                    self.errors.at(&value, "a kernel returns nothing: store the value to a `GlobalMut` parameter");
+                    self.errors
+                        .at(&value, "a kernel returns nothing: store the value to a `GlobalMut` parameter");
                 }
                 let ret = stage(span, "ret");
                 let checks = self.checks(0, &quote_spanned!(span=> #ret();), span);
@@ -136,7 +143,9 @@ impl Body<'_> {
                 }
                 let kept = self.local_name("returned", span);
                 let checks = self.checks(0, &quote_spanned!(span=> #state.jump(#kept);), span);
-                Expr::Verbatim(quote_spanned!(span=> { let #kept = #value; #checks return #state.finish(#kept); }))
+                Expr::Verbatim(
+                    quote_spanned!(span=> { let #kept = #value; #checks return #state.finish(#kept); }),
+                )
             }
         }
     }

@@ -58,7 +58,9 @@ pub(crate) fn expect(expr: &mut Expr, ty: &Type) {
         (Expr::Tuple(tuple), Type::Tuple(types)) => {
             tuple.elems.iter_mut().zip(&types.elems).for_each(|(elem, ty)| expect(elem, ty));
         }
-        (Expr::Array(array), Type::Array(ty)) => array.elems.iter_mut().for_each(|elem| expect(elem, &ty.elem)),
+        (Expr::Array(array), Type::Array(ty)) => {
+            array.elems.iter_mut().for_each(|elem| expect(elem, &ty.elem))
+        }
         (Expr::Repeat(repeat), Type::Array(ty)) => expect(&mut repeat.expr, &ty.elem),
         _ => {}
     });

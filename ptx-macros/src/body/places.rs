@@ -112,7 +112,11 @@ impl Body<'_> {
         let container = borrowed(&container);
         let path = stage(span, "index");
         let call = Expr::Verbatim(quote_spanned!(span=> #path(#container, #position)));
-        Expr::Unary(syn::ExprUnary { attrs: Vec::new(), op: UnOp::Deref(syn::token::Star(span)), expr: Box::new(call) })
+        Expr::Unary(syn::ExprUnary {
+            attrs: Vec::new(),
+            op: UnOp::Deref(syn::token::Star(span)),
+            expr: Box::new(call),
+        })
     }
 
     pub(super) fn reference(&mut self, mut reference: syn::ExprReference) -> Expr {
@@ -146,7 +150,9 @@ impl Body<'_> {
     fn target(&mut self, place: Expr) -> Target {
         match self.root_kind(&place) {
             Kind::Register => Target::Registers(self.registers(&place)),
-            Kind::RegisterRef if matches!(inner(&place), Expr::Unary(_)) => Target::Registers(self.registers(&place)),
+            Kind::RegisterRef if matches!(inner(&place), Expr::Unary(_)) => {
+                Target::Registers(self.registers(&place))
+            }
             Kind::HostMut => Target::Native(self.host_place(place)),
             Kind::RegisterRef | Kind::Plain => match place {
                 Expr::Index(index) => {
@@ -251,7 +257,9 @@ impl Body<'_> {
             Target::Registers(place) => {
                 let (assign, read) = (stage(span, "assign"), stage(span, "read"));
                 let right = self.local("right", span);
-                Expr::Verbatim(quote_spanned!(span=> match #value { #right => #assign(#place, #read(#place) #op #right) }))
+                Expr::Verbatim(
+                    quote_spanned!(span=> match #value { #right => #assign(#place, #read(#place) #op #right) }),
+                )
             }
             Target::Element(container, position) => {
                 let (store, index) = (stage(span, "store"), stage(span, "index"));

@@ -5,8 +5,8 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, Ident, Type};
 
-use super::params::{Param, Role};
 use super::Kernel;
+use super::params::{Param, Role};
 use crate::names::builder;
 use crate::types::{has_float, option_of};
 
@@ -66,7 +66,13 @@ fn spec_type(kernel: &Kernel) -> TokenStream {
     let types: Vec<&Type> = kernel.baked().map(|param| &param.ty).collect();
     let docs: Vec<String> = kernel
         .baked()
-        .map(|param| if param.doc.is_empty() { format!("Baked parameter `{}`.", param.ident) } else { param.doc.clone() })
+        .map(|param| {
+            if param.doc.is_empty() {
+                format!("Baked parameter `{}`.", param.ident)
+            } else {
+                param.doc.clone()
+            }
+        })
         .collect();
     let by_bits = |param: &Param, this: TokenStream| {
         let ident = &param.ident;
@@ -124,19 +130,23 @@ fn args_type(kernel: &Kernel) -> TokenStream {
         let ident = &param.ident;
         let inner = option_of(&param.ty).unwrap_or(&param.ty);
         let doc = if param.doc.is_empty() { format!("Argument `{ident}`.") } else { param.doc.clone() };
-        let (ty, wrap): (TokenStream, fn(TokenStream, &Type, &TokenStream) -> TokenStream) = match param.role {
+        let (ty, wrap): (TokenStream, fn(TokenStream, &Type, &TokenStream) -> TokenStream) = match param.role
+        {
             Role::Buffer { .. } => {
                 has_buffer = true;
                 (quote!(B), |this, _, value| quote!(#value::Buffer(#this)))
             }
-            _ => (quote!(#inner), |this, ty, value| {
-                quote!(#value::Scalar(<#ty as ::ptxsmith_builder::value::Scalar>::bits(#this)))
-            }),
+            _ => (
+                quote!(#inner),
+                |this, ty, value| quote!(#value::Scalar(<#ty as ::ptxsmith_builder::value::Scalar>::bits(#this))),
+            ),
         };
         if param.when.is_some() {
             let wrapped = wrap(quote!(value), inner, &value);
             fields.push(quote!(#[doc = #doc] pub #ident: ::core::option::Option<#ty>));
-            values.push(quote!(if let ::core::option::Option::Some(value) = self.#ident { values.push(#wrapped); }));
+            values.push(
+                quote!(if let ::core::option::Option::Some(value) = self.#ident { values.push(#wrapped); }),
+            );
             visits.push(quote!(if let ::core::option::Option::Some(value) = self.#ident { f(#wrapped); }));
         } else {
             let wrapped = wrap(quote!(self.#ident), inner, &value);
@@ -244,47 +254,52 @@ fn condition(kernel: &Kernel, param: &Param) -> Option<TokenStream> {
 
 fn arg_infos(kernel: &Kernel) -> Vec<TokenStream> {
     let args = hidden("args");
-    kernel.args().map(|param| {
-        let name = param.ident.to_string();
-        let inner = option_of(&param.ty).unwrap_or(&param.ty);
-        let kind = match &param.role {
-            Role::Buffer { dtype, len, align, writable, inout } => {
-                let dtype = value_of(kernel, dtype.as_ref(), quote!(::ptxsmith_builder::types::Dtype::F32));
-                let len = match len {
-                    Some(len) => kernel.scope(quote_spanned!(len.span()=> ::ptxsmith_builder::kernel::Expr::from(#len))),
-                    None => quote!(::ptxsmith_builder::kernel::Expr::from(0u32)),
-                };
-                let direction = match (writable, inout) {
-                    (false, _) => quote!(In),
-                    (true, false) => quote!(Out),
-                    (true, true) => quote!(InOut),
-                };
-                let stored = hidden("stored");
-                let align = value_of(kernel, align.as_ref(), quote!(#stored.bytes()));
-                quote! {{
-                    let #stored: ::ptxsmith_builder::types::Dtype = #dtype;
-                    ::ptxsmith_builder::kernel::ArgKind::Buffer {
-                        dtype: #stored,
-                        direction: ::ptxsmith_builder::kernel::Direction::#direction,
-                        len: #len,
-                        align: #align,
-                    }
-                }}
+    kernel
+        .args()
+        .map(|param| {
+            let name = param.ident.to_string();
+            let inner = option_of(&param.ty).unwrap_or(&param.ty);
+            let kind = match &param.role {
+                Role::Buffer { dtype, len, align, writable, inout } => {
+                    let dtype =
+                        value_of(kernel, dtype.as_ref(), quote!(::ptxsmith_builder::types::Dtype::F32));
+                    let len = match len {
+                        Some(len) => kernel
+                            .scope(quote_spanned!(len.span()=> ::ptxsmith_builder::kernel::Expr::from(#len))),
+                        None => quote!(::ptxsmith_builder::kernel::Expr::from(0u32)),
+                    };
+                    let direction = match (writable, inout) {
+                        (false, _) => quote!(In),
+                        (true, false) => quote!(Out),
+                        (true, true) => quote!(InOut),
+                    };
+                    let stored = hidden("stored");
+                    let align = value_of(kernel, align.as_ref(), quote!(#stored.bytes()));
+                    quote! {{
+                        let #stored: ::ptxsmith_builder::types::Dtype = #dtype;
+                        ::ptxsmith_builder::kernel::ArgKind::Buffer {
+                            dtype: #stored,
+                            direction: ::ptxsmith_builder::kernel::Direction::#direction,
+                            len: #len,
+                            align: #align,
+                        }
+                    }}
+                }
+                Role::Scalar { stride_of: Some(of) } => {
+                    let of = of.to_token_stream().to_string();
+                    quote!(::ptxsmith_builder::kernel::ArgKind::Stride { of: #of })
+                }
+                _ => quote!(::ptxsmith_builder::kernel::ArgKind::Scalar {
+                    ty: <#inner as ::ptxsmith_builder::value::Scalar>::TY
+                }),
+            };
+            let push = quote!(#args.push(::ptxsmith_builder::kernel::ArgInfo { name: #name, kind: #kind }););
+            match condition(kernel, param) {
+                Some(condition) => quote!(if #condition { #push }),
+                None => push,
             }
-            Role::Scalar { stride_of: Some(of) } => {
-                let of = of.to_token_stream().to_string();
-                quote!(::ptxsmith_builder::kernel::ArgKind::Stride { of: #of })
-            }
-            _ => quote!(::ptxsmith_builder::kernel::ArgKind::Scalar {
-                ty: <#inner as ::ptxsmith_builder::value::Scalar>::TY
-            }),
-        };
-        let push = quote!(#args.push(::ptxsmith_builder::kernel::ArgInfo { name: #name, kind: #kind }););
-        match condition(kernel, param) {
-            Some(condition) => quote!(if #condition { #push }),
-            None => push,
-        }
-    }).collect()
+        })
+        .collect()
 }
 
 fn value_of(kernel: &Kernel, expr: Option<&Expr>, default: TokenStream) -> TokenStream {
@@ -323,7 +338,8 @@ fn body_inputs(kernel: &Kernel) -> Vec<TokenStream> {
 
 fn any_kernel(kernel: &Kernel) -> TokenStream {
     let Kernel { ty, name, options, .. } = kernel;
-    let (entry, arg_list, launch, fields) = (hidden("entry"), hidden("args"), hidden("launch"), hidden("fields"));
+    let (entry, arg_list, launch, fields) =
+        (hidden("entry"), hidden("args"), hidden("launch"), hidden("fields"));
     let geometry = geometry(kernel);
     let args = arg_infos(kernel);
     let inputs = body_inputs(kernel);
@@ -331,7 +347,9 @@ fn any_kernel(kernel: &Kernel) -> TokenStream {
     let sizes = kernel.sizes().map(|param| {
         let (name, ty) = (param.ident.to_string(), &param.ty);
         let max = match &param.role {
-            Role::Size { max: Some(max) } => kernel.scope(quote_spanned!(max.span()=> { let max: #ty = #max; max })),
+            Role::Size { max: Some(max) } => {
+                kernel.scope(quote_spanned!(max.span()=> { let max: #ty = #max; max }))
+            }
             _ => quote!(<#ty>::MAX),
         };
         quote!((#name, ::core::convert::From::from(#max)))
@@ -353,7 +371,10 @@ fn any_kernel(kernel: &Kernel) -> TokenStream {
     };
     let reference = match &options.reference {
         Some(path) => quote_spanned!(path.span()=> #path(self, inputs)),
-        None => quote!({ let _ = inputs; ::core::option::Option::None }),
+        None => quote!({
+            let _ = inputs;
+            ::core::option::Option::None
+        }),
     };
     let values = kernel.baked().map(|param| {
         let (ident, field) = (&param.ident, param.ident.to_string());

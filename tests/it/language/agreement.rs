@@ -396,8 +396,8 @@ agree! {
         let signed = tid as i32 - 5;
         let extended = signed as i64;
         let low = wide as u32;
-        let clipped = if signed < 0 { 0 } else { signed as u32 };
-        low + clipped + (extended >> 3u32) as u32 + (n as u64 + wide >> 32u32) as u32
+        let clipped = if signed < 0 { 0u32 } else { signed as u32 };
+        (low & 0xff) + clipped + ((extended >> 3u32) as u32 & 0xff) + (n as u64 + wide >> 32u32) as u32
     }
 
     fn typed_lets(tid: u32, n: u32) -> u32 {

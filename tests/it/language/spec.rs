@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use ptxsmith_builder::kernel::{
-    AnyKernel, ArgKind, ArgValue, Args, Direction, Expr, FieldError, Fields, Kernel, KernelError, ParamSource, Shape,
+    AnyKernel, ArgKind, ArgValue, Args, Direction, Expr, FieldError, Fields, Kernel, KernelError,
+    ParamSource, Shape,
 };
 use ptxsmith_builder::lang::{Baked, Global, GlobalMut, Spec, block_idx_x, kernel, target, thread_idx_x};
 use ptxsmith_builder::target::Target;
@@ -50,7 +51,8 @@ pub(crate) fn scale_rows(
     offset: f32,
     #[baked(chosen = choose(&spec, target))] schedule: Option<Schedule>,
     #[size(max = 0x7fff_ffff)] rows: u32,
-    #[buffer(dtype = spec.dtype, len = rows * spec.hidden, align = spec.align.unwrap_or(spec.dtype.bytes()))] x: Global,
+    #[buffer(dtype = spec.dtype, len = rows * spec.hidden, align = spec.align.unwrap_or(spec.dtype.bytes()))]
+    x: Global,
     #[when(spec.layout == Layout::RowStrided)]
     #[buffer(dtype = Dtype::F32, len = spec.hidden)]
     bias: Option<Global>,
@@ -87,7 +89,9 @@ fn yields_arguments_and_parameters() {
     let names: Vec<&str> = operation.args.iter().map(|arg| arg.name).collect();
     assert_eq!(names, ["x", "y", "factor"]);
     assert_eq!(operation.args[2].kind, ArgKind::Scalar { ty: Ty::F32 });
-    let ArgKind::Buffer { dtype, direction, len, align } = &operation.args[1].kind else { panic!("y is a buffer") };
+    let ArgKind::Buffer { dtype, direction, len, align } = &operation.args[1].kind else {
+        panic!("y is a buffer")
+    };
     assert_eq!((*dtype, *direction, *align), (Dtype::Bf16, Direction::Out, 2));
     assert_eq!(len.eval(&[("rows", 7)]), Ok(700));
     let step = &operation.steps[0];
@@ -132,9 +136,15 @@ fn reads_and_shows_fields() {
     let mut given = fields(&[("hidden", "64"), ("dtype", "f16"), ("offset", "1.5")]).expect("no duplicates");
     let kernel = ScaleRows::from_fields(&mut given).expect("complete");
     assert!(given.finish().is_ok());
-    assert_eq!(kernel.spec, ScaleSpec { hidden: 64, dtype: Dtype::F16, layout: Layout::Contiguous, align: None });
-    let shown: Vec<(&str, String, bool)> =
-        kernel.fields(super::target()).into_iter().map(|field| (field.name, field.text, field.schedule)).collect();
+    assert_eq!(
+        kernel.spec,
+        ScaleSpec { hidden: 64, dtype: Dtype::F16, layout: Layout::Contiguous, align: None }
+    );
+    let shown: Vec<(&str, String, bool)> = kernel
+        .fields(super::target())
+        .into_iter()
+        .map(|field| (field.name, field.text, field.schedule))
+        .collect();
     let expected = [
         ("hidden", "64", false),
         ("dtype", "f16", false),
@@ -147,7 +157,8 @@ fn reads_and_shows_fields() {
     let mut wrong = fields(&[("hidden", "4096"), ("dtype", "f16"), ("offset", "0")]).expect("no duplicates");
     let error = ScaleRows::from_fields(&mut wrong).expect_err("out of range");
     assert_eq!(error.to_string(), "field `hidden`: `4096` is not in the range 1..=1024");
-    let mut wrong = fields(&[("hidden", "1"), ("dtype", "f16"), ("offset", "0"), ("layout", "contigous")]).expect("no duplicates");
+    let mut wrong = fields(&[("hidden", "1"), ("dtype", "f16"), ("offset", "0"), ("layout", "contigous")])
+        .expect("no duplicates");
     let error = ScaleRows::from_fields(&mut wrong).expect_err("no such layout");
     assert_eq!(
         error.to_string(),

@@ -311,7 +311,8 @@ impl<C: Condition<A, B>, A, B> If<C, A, B> {
                 None => {
                     let pred = self.condition.predicate().reg();
                     with(|b| {
-                        let labels = (b.label(if self.otherwise { "else" } else { "endif" }), b.label("endif"));
+                        let labels =
+                            (b.label(if self.otherwise { "else" } else { "endif" }), b.label("endif"));
                         b.branch(Guard { pred, negated: true }, labels.0, place);
                         self.labels = Some(labels);
                     });

@@ -319,7 +319,8 @@ impl<T: One> Steps for KernelSteps<T> {
                 let again = if self.may_wrap() {
                     // The distance to the end is exact without a sign, also where the next value is not.
                     let ty = Mod::t(unsigned(T::TY));
-                    let left: Value<T> = emit_value(Op::SubI, &[Mod::t(T::TY)], vec![self.range.end.operand(), i.operand()]);
+                    let left: Value<T> =
+                        emit_value(Op::SubI, &[Mod::t(T::TY)], vec![self.range.end.operand(), i.operand()]);
                     counter.set(sum(i));
                     let cmp = if self.range.inclusive { Cmp::Ge } else { Cmp::Gt };
                     let operands = vec![left.operand(), self.range.step.operand()];
@@ -601,7 +602,6 @@ impl Block {
         Block { exits: Exits::new(false, "block") }
     }
 }
-
 
 /// The value of a `loop`: that of its `break`s.
 pub struct Exit<R: Registers> {
