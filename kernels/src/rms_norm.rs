@@ -13,8 +13,7 @@ use ptxsmith_builder::kernel::{
     Binding, Expr, FieldError, Geometry, KernelError, ReferenceInputs, TensorShape,
 };
 use ptxsmith_builder::lang::{
-    B32, Baked, Global, GlobalMut, RowSum, Shared, Spec, block_idx_x, comment, kernel, row_sum,
-    thread_idx_x,
+    B32, Baked, Global, GlobalMut, RowSum, Shared, Spec, block_idx_x, comment, kernel, row_sum, thread_idx_x,
 };
 use ptxsmith_builder::ops::{min, rcp_rn, sqrt_rn};
 use ptxsmith_builder::target::Target;
@@ -67,7 +66,8 @@ impl RmsNormSpec {
     /// The promised alignment in bytes, at least the largest element size.
     pub fn alignment(&self) -> u32 {
         let element = self.element_bytes();
-        let rows_allow = [self.x, self.w, self.y].iter().all(|dtype| (self.hidden * dtype.bytes()).is_multiple_of(WIDE));
+        let rows_allow =
+            [self.x, self.w, self.y].iter().all(|dtype| (self.hidden * dtype.bytes()).is_multiple_of(WIDE));
         match (self.align, self.layout) {
             (Some(align), _) => align,
             (None, Layout::Contiguous) if rows_allow => WIDE,
@@ -85,7 +85,11 @@ impl RmsNormSpec {
             Err(KernelError::Field(FieldError::Invalid { name: name.to_owned(), value, allowed }))
         };
         if self.hidden == 0 || self.hidden > MAX_HIDDEN {
-            return invalid("hidden", self.hidden.to_string(), format!("a row length from 1 to {MAX_HIDDEN}"));
+            return invalid(
+                "hidden",
+                self.hidden.to_string(),
+                format!("a row length from 1 to {MAX_HIDDEN}"),
+            );
         }
         for (name, dtype) in [("x", self.x), ("w", self.w), ("y", self.y)] {
             if !matches!(dtype, Dtype::F32 | Dtype::F16 | Dtype::Bf16) {
@@ -124,7 +128,10 @@ impl RmsNormSpec {
     fn span(&self, rows: Expr, stride: &'static str) -> Expr {
         match self.layout {
             Layout::Contiguous => rows * self.hidden,
-            Layout::Strided => rows.saturating_sub(1u32) * Expr::size(stride) + self.hidden,
+            Layout::Strided => {
+                let last = rows.clone().min(1u32) * self.hidden;
+                rows.saturating_sub(1u32) * Expr::size(stride) + last
+            }
         }
     }
 }
@@ -233,7 +240,9 @@ pub fn rms_norm(
             for round in 0..unroll {
                 let skip = round * threads * elements;
                 let words = match stage {
-                    Some(stage) => stage.row(trip, unroll * threads * 4).skip(round * threads * 4).load_packed(spec.x),
+                    Some(stage) => {
+                        stage.row(trip, unroll * threads * 4).skip(round * threads * 4).load_packed(spec.x)
+                    }
                     None => x_chunk.skip(skip).load_packed(elements as usize),
                 };
                 let weights = w_chunk.skip(skip).load_packed(elements as usize).unpack();
@@ -262,7 +271,8 @@ fn bind(kernel: &RmsNorm, tensors: &[TensorShape]) -> Result<Binding, KernelErro
     if x.dims.last() != Some(&hidden) {
         return wrong("x", format!("shape {:?} does not end in hidden = {hidden}", x.dims));
     }
-    let Some(rows) = x.dims[..x.dims.len() - 1].iter().try_fold(1u64, |rows, dim| rows.checked_mul(*dim)) else {
+    let Some(rows) = x.dims[..x.dims.len() - 1].iter().try_fold(1u64, |rows, dim| rows.checked_mul(*dim))
+    else {
         return wrong("x", format!("shape {:?} has more rows than 64 bits hold", x.dims));
     };
     if let Some(w) = find("w")
@@ -284,7 +294,8 @@ fn bind(kernel: &RmsNorm, tensors: &[TensorShape]) -> Result<Binding, KernelErro
 
 /// y in f64, rows without gaps.
 fn reference(kernel: &RmsNorm, inputs: &ReferenceInputs) -> Option<Vec<(&'static str, Vec<f64>)>> {
-    let buffer = |name: &str| inputs.buffers.iter().find(|(known, _)| *known == name).map(|(_, values)| values);
+    let buffer =
+        |name: &str| inputs.buffers.iter().find(|(known, _)| *known == name).map(|(_, values)| values);
     let (x, w) = (buffer("x")?, buffer("w")?);
     let hidden = kernel.spec.hidden as usize;
     let eps = f64::from(kernel.spec.eps.get());
@@ -305,8 +316,16 @@ pub const INFO: KernelInfo = KernelInfo::of::<RmsNorm>(
         ArgDoc { name: "x", ty: "dtype of field x, [rows, hidden]", direction: "in" },
         ArgDoc { name: "w", ty: "dtype of field w, [hidden]", direction: "in" },
         ArgDoc { name: "y", ty: "dtype of field y, [rows, hidden]", direction: "out" },
-        ArgDoc { name: "x_stride", ty: "i64, elements between rows of x; layout=strided only", direction: "in" },
-        ArgDoc { name: "y_stride", ty: "i64, elements between rows of y; layout=strided only", direction: "in" },
+        ArgDoc {
+            name: "x_stride",
+            ty: "i64, elements between rows of x; layout=strided only",
+            direction: "in",
+        },
+        ArgDoc {
+            name: "y_stride",
+            ty: "i64, elements between rows of y; layout=strided only",
+            direction: "in",
+        },
     ],
     samples,
 );
