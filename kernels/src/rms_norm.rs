@@ -162,7 +162,7 @@ const UNROLL: u32 = 4;
 )]
 pub fn rms_norm(
     #[baked] spec: RmsNormSpec,
-    #[baked] schedule: Option<RowSchedule>,
+    #[baked(chosen = spec.default_schedule(target))] schedule: Option<RowSchedule>,
     #[size(max = 0x7fff_ffff)] rows: u32,
     #[buffer(dtype = spec.x, len = spec.span(rows, "x_stride"), align = spec.alignment())] x: Global,
     #[buffer(dtype = spec.w, len = spec.hidden, align = spec.alignment())] w: Global,

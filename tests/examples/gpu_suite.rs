@@ -17,7 +17,7 @@ use ptxsmith_runtime::cudarc::driver::{CudaSlice, ValidAsZeroBits};
 use ptxsmith_runtime::{BufferArg, Device, Element};
 use ptxsmith_tests::numbers::{decode, encode, first_difference, half_ulp, rounded, tolerance, uniforms};
 use ptxsmith_tests::run::{Inputs, run};
-use safetensors::SafeTensors;
+use safetensors::{Dtype as StoredDtype, SafeTensors};
 
 type Check = Result<(), Box<dyn Error>>;
 
@@ -167,10 +167,12 @@ fn golden(device: &Device) -> Check {
         let bytes = std::fs::read(path)?;
         let file = SafeTensors::deserialize(&bytes)?;
         for norm in norms {
-            let read = |name: &str, dtype| {
-                Ok::<_, Box<dyn Error>>(decode(dtype, file.tensor(&format!("{norm}.{name}"))?.data()))
+            let read = |name: &str| {
+                let tensor = file.tensor(&format!("{norm}.{name}"))?;
+                let dtype = if tensor.dtype() == StoredDtype::F64 { Dtype::F64 } else { Dtype::F32 };
+                Ok::<_, Box<dyn Error>>(decode(dtype, tensor.data()))
             };
-            let (x, w, y) = (read("x", Dtype::F32)?, read("w", Dtype::F32)?, read("y", Dtype::F64)?);
+            let (x, w, y) = (read("x")?, read("w")?, read("y")?);
             for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16] {
                 let spec = RmsNormSpec::new(w.len() as u32, Eps::new(1e-5)?, dtype, Dtype::F32, dtype);
                 let kernel = RmsNorm { spec, schedule: None };
