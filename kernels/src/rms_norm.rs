@@ -49,7 +49,7 @@ pub struct RmsNormSpec {
     /// contiguous rows, or rows at the strides x_stride and y_stride (elements) of the launch
     #[spec(default = Layout::Contiguous)]
     pub layout: Layout,
-    /// bytes that every base and row start is promised to be aligned to: a power of two from the element size to 16; 16 where
+    /// bytes that every base and row start is promised to be aligned to: a power of two up to 16; 16 where
     /// contiguous rows allow it, else the element size, if not given
     pub align: Option<u32>,
 }
@@ -63,20 +63,15 @@ impl RmsNormSpec {
         RmsNormSpec { hidden, eps, x, w, y, layout: Layout::Contiguous, align: None }
     }
 
-    /// The promised alignment in bytes, at least the largest element size.
-    pub fn alignment(&self) -> u32 {
-        let element = self.element_bytes();
+    /// The alignment in bytes that the base and every row of a buffer of `dtype` are promised to have: at least its element.
+    pub fn alignment(&self, dtype: Dtype) -> u32 {
         let rows_allow =
             [self.x, self.w, self.y].iter().all(|dtype| (self.hidden * dtype.bytes()).is_multiple_of(WIDE));
         match (self.align, self.layout) {
-            (Some(align), _) => align,
+            (Some(align), _) => align.max(dtype.bytes()),
             (None, Layout::Contiguous) if rows_allow => WIDE,
-            (None, _) => element,
+            (None, _) => dtype.bytes(),
         }
-    }
-
-    fn element_bytes(&self) -> u32 {
-        self.x.bytes().max(self.w.bytes()).max(self.y.bytes())
     }
 
     /// Checks every range.
@@ -97,14 +92,12 @@ impl RmsNormSpec {
             }
         }
         if let Some(align) = self.align {
-            let element = self.element_bytes();
-            if !align.is_power_of_two() || align < element || align > WIDE {
-                let allowed = format!("a power of two from {element} (the largest element) to {WIDE}");
-                return invalid("align", align.to_string(), allowed);
+            if !align.is_power_of_two() || align > WIDE {
+                return invalid("align", align.to_string(), format!("a power of two from 1 to {WIDE}"));
             }
             let broken = [("x", self.x), ("y", self.y)]
                 .into_iter()
-                .find(|(_, dtype)| !(self.hidden * dtype.bytes()).is_multiple_of(align));
+                .find(|(_, dtype)| !(self.hidden * dtype.bytes()).is_multiple_of(self.alignment(*dtype)));
             if let (Layout::Contiguous, Some((name, dtype))) = (self.layout, broken) {
                 let bytes = self.hidden * dtype.bytes();
                 let allowed = format!("a divisor of the {bytes} bytes of a contiguous row of {name}");
@@ -116,7 +109,7 @@ impl RmsNormSpec {
 
     /// The schedule that the heuristic chooses.
     pub fn default_schedule(&self, target: Target) -> RowSchedule {
-        RowPlan::choose(self.hidden, self.x, self.alignment(), target)
+        RowPlan::choose(self.hidden, self.x, self.alignment(self.x), target)
     }
 
     fn plan(&self, schedule: Option<RowSchedule>, target: Target) -> RowPlan {
@@ -140,7 +133,8 @@ impl RmsNormSpec {
 fn validate(kernel: &RmsNorm, target: Target) -> Result<(), KernelError> {
     kernel.spec.validate()?;
     let schedule = kernel.schedule.unwrap_or_else(|| kernel.spec.default_schedule(target));
-    RowPlan::new(kernel.spec.hidden, kernel.spec.x, kernel.spec.alignment(), schedule, target).map(|_| ())
+    RowPlan::new(kernel.spec.hidden, kernel.spec.x, kernel.spec.alignment(kernel.spec.x), schedule, target)
+        .map(|_| ())
 }
 
 fn geometry(plan: &RowPlan, rows: Expr) -> Geometry {
@@ -164,9 +158,9 @@ pub fn rms_norm(
     #[baked] spec: RmsNormSpec,
     #[baked(chosen = spec.default_schedule(target))] schedule: Option<RowSchedule>,
     #[size(max = 0x7fff_ffff)] rows: u32,
-    #[buffer(dtype = spec.x, len = spec.span(rows, "x_stride"), align = spec.alignment())] x: Global,
-    #[buffer(dtype = spec.w, len = spec.hidden, align = spec.alignment())] w: Global,
-    #[buffer(dtype = spec.y, len = spec.span(rows, "y_stride"), align = spec.alignment())] y: GlobalMut,
+    #[buffer(dtype = spec.x, len = spec.span(rows, "x_stride"), align = spec.alignment(spec.x))] x: Global,
+    #[buffer(dtype = spec.w, len = spec.hidden, align = spec.alignment(spec.w))] w: Global,
+    #[buffer(dtype = spec.y, len = spec.span(rows, "y_stride"), align = spec.alignment(spec.y))] y: GlobalMut,
     #[when(spec.layout == Layout::Strided)]
     #[stride(of = x)]
     x_stride: Option<i64>,
