@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use super::bits::Bits;
-use super::decode::{Act, NONE, OpCode, Program, Term};
+use super::decode::{Act, NONE, Program, Term};
 use super::finding::{Kind, Other, Sink, Where};
 use super::lane::RegFile;
 use super::memory::Memory;
@@ -354,8 +354,10 @@ fn run_warp(env: &mut Env<'_>, block: &mut Block, warp: &mut Warp) -> Result<(),
             }
         }
         for (index, op) in code.ops.iter().enumerate().skip(start as usize) {
-            if op.check {
-                check_guard(env, block, warp, op, mask);
+            if op.check
+                && let Some(reg) = program.insts[op.inst as usize].guard
+            {
+                check_register(env, block, warp, op.inst, reg, mask);
             }
             let active = match op.guard {
                 None => mask,
@@ -372,7 +374,7 @@ fn run_warp(env: &mut Env<'_>, block: &mut Block, warp: &mut Warp) -> Result<(),
                 }
             };
             if op.check {
-                check_reads(env, block, warp, op.inst, usize::from(op.guard.is_some()), active);
+                check_reads(env, block, warp, op.inst, active);
             }
             if op.track {
                 for reg in &program.insts[op.inst as usize].writes {
@@ -408,7 +410,7 @@ fn run_warp(env: &mut Env<'_>, block: &mut Block, warp: &mut Warp) -> Result<(),
             }
         }
         if code.term_check {
-            check_reads(env, block, warp, code.term_inst, 0, mask);
+            check_reads(env, block, warp, code.term_inst, mask);
         }
         let Some(frame) = warp.stack.last_mut() else { continue };
         frame.op = 0;
@@ -475,29 +477,16 @@ fn trap(env: &mut Env<'_>, block: &Block, warp: &Warp, inst: u32, mask: u32) -> 
     Stop::Trap
 }
 
-#[cold]
-fn check_guard(env: &mut Env<'_>, block: &Block, warp: &mut Warp, op: &OpCode, mask: u32) {
+fn check_reads(env: &mut Env<'_>, block: &Block, warp: &mut Warp, inst: u32, active: u32) {
     let program = env.program;
-    if op.guard.is_some()
-        && let Some(reg) = program.insts[op.inst as usize].reads.first()
-    {
-        check_register(env, block, warp, op.inst, *reg, mask);
-    }
-}
-
-#[cold]
-fn check_reads(env: &mut Env<'_>, block: &Block, warp: &mut Warp, inst: u32, skip: usize, active: u32) {
-    let program = env.program;
-    for reg in program.insts[inst as usize].reads.iter().skip(skip) {
+    for reg in &program.insts[inst as usize].reads {
         check_register(env, block, warp, inst, *reg, active);
     }
 }
 
+/// Reports the active lanes in which a register has no value.
 fn check_register(env: &mut Env<'_>, block: &Block, warp: &mut Warp, inst: u32, reg: u32, active: u32) {
     let program = env.program;
-    if !program.tracked.iter().any(|(tracked, _)| *tracked == reg) {
-        return;
-    }
     let init = &mut warp.init[reg as usize];
     let mut missing = active & !*init;
     // Reported once; what is computed from it counts as written.

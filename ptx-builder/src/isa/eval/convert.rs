@@ -79,7 +79,7 @@ fn convert(bits: u64, context: u32) -> u64 {
 /// `cvt` between two numbers.
 pub fn cvt(mods: &Mods) -> Option<WarpFn> {
     let (to, from) = (mods.t()?, mods.s()?);
-    (number(to)?, number(from)?);
+    number(to).and(number(from))?;
     let integral = if IRnd::of(mods).is_some() && to == from && to.is_float() { INTEGRAL } else { 0 };
     let modifiers = context(mods);
     if modifiers == 0 && integral == 0 && IRnd::of(mods).is_none() {
