@@ -219,6 +219,19 @@ pub enum Misfit {
     Excluded(&'static [When]),
 }
 
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Misfit::Missing(slot) => write!(f, "form without .{}", slot.name()),
+            Misfit::Unknown(modifier) => write!(f, "form with .{}", modifier.text()),
+            Misfit::Excluded(conditions) => {
+                let all: Vec<String> = conditions.iter().map(When::to_string).collect();
+                write!(f, "form with {}", all.join(" and "))
+            }
+        }
+    }
+}
+
 /// How the emulator executes a row.
 #[derive(Debug, Clone, Copy)]
 pub enum Eval {

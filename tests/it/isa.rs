@@ -15,8 +15,9 @@ use ptxsmith_builder::ir::{
     Addr, Base, Block, BlockId, Comments, Entry, Inst, LaunchBounds, Module, Operand, Param, ParamId, Place,
     Reg, RegInfo, SharedArray, SharedId, Terminator,
 };
-use ptxsmith_builder::isa::mods::{Cmp, Space};
+use ptxsmith_builder::isa::mods::{Cmp, Ftz, Rnd, Space};
 use ptxsmith_builder::isa::{Eval, Form, Mod, Mods, Op, OpTy, Role, SmReq, SpecialReg, syntax, table};
+use ptxsmith_builder::parse::parse;
 use ptxsmith_builder::target::{PtxVersion, Target, Variant};
 use ptxsmith_builder::types::Ty;
 use ptxsmith_builder::verify::verify;
@@ -529,6 +530,24 @@ fn no_two_rows_print_alike() {
             }
         }
     }
+}
+
+/// Modifiers that exist one by one and not together are refused in a module and in text.
+#[test]
+fn excluded_combinations_are_refused() {
+    let mods = [Rnd::Rn.get(), Ftz::Ftz.get(), Mod::t(Ty::F64)];
+    let mut maker = Maker::new("k");
+    let (d, a) = (maker.reg(Ty::F64), maker.input(Ty::F64));
+    maker.push(Op::AddF, &mods, vec![Operand::Reg(d), Operand::Reg(a), Operand::Reg(a)]);
+    maker.output(d);
+    let target = Target::sm(90).expect("a target");
+    let findings = verify(Module { target, entries: vec![maker.entry] }).expect_err("f64 has no .ftz");
+    assert!(findings.to_string().contains("has no form with any .ftz and T .f64"), "{findings}");
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\t.reg .f64 %a;\n\t\
+                mov.f64 %a, 0d0000000000000000;\n\tadd.rn.ftz.f64 %a, %a, %a;\n\tret;\n}\n";
+    let errors = parse(text).expect_err("f64 has no .ftz").to_string();
+    assert!(errors.contains("`add.rn.ftz.f64` combines modifiers that exclude each other"), "{errors}");
+    assert!(parse(&text.replace(".ftz", "")).is_ok());
 }
 
 /// Every combination of a pure row has semantics, and no other has.
