@@ -350,8 +350,9 @@ impl Form {
         }
     }
 
-    /// Combinations of modifiers that the row has: every choice of its types and mandatory slots, each with no, one or two
-    /// optional modifiers. It is what tests and tables go through; combinations of three and more exist too.
+    /// Combinations of modifiers that the row has: every choice of its types and mandatory slots, with no or one optional
+    /// modifier, and for the first type of each width with two. It is what tests and tables go through; the row has
+    /// combinations of three and more too.
     pub fn combinations(&self) -> Vec<Mods> {
         let slots = |wanted: bool| {
             let own = self.head().iter().filter_map(move |segment| match segment {
@@ -369,11 +370,18 @@ impl Form {
             bases = longer;
         }
         let extras: Vec<Mod> = slots(true).into_iter().flat_map(|slot| self.values(slot)).collect();
+        let first_of_width = |mods: &Mods| match mods.t() {
+            None => true,
+            Some(ty) => self.types.iter().find(|other| other.bits() == ty.bits()) == Some(&ty),
+        };
         let mut all = Vec::new();
         for base in bases {
             all.push(base);
             for (i, one) in extras.iter().enumerate() {
                 all.push(base.with(*one));
+                if !first_of_width(&base) {
+                    continue;
+                }
                 let others = extras[i + 1..].iter().filter(|other| other.slot != one.slot);
                 all.extend(others.map(|other| base.with(*one).with(*other)));
             }

@@ -117,9 +117,9 @@ slots! {
     /// L2 eviction priority of a 256-bit access.
     L2 "l2" { EvictLast "L2::evict_last", EvictNormal "L2::evict_normal", EvictFirst "L2::evict_first", }
     /// L2 prefetch size.
-    L2Prefetch "prefetch" { B64 "L2::64B", B128 "L2::128B", B256 "L2::256B", }
+    L2Prefetch "l2prefetch" { B64 "L2::64B", B128 "L2::128B", B256 "L2::256B", }
     /// The cache level that a prefetch fills, and how the line is kept there.
-    Level "level" {
+    Level "cachelevel" {
         L1 "L1", L2 "L2", L2EvictLast "L2::evict_last", L2EvictNormal "L2::evict_normal",
     }
     /// Priority that a cache policy gives to a fraction of the accesses.

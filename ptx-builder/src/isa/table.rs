@@ -209,6 +209,8 @@ const ATOM_SPACES: (Slot, &[Mod]) = (Slot::Space, SYNC_SPACES);
 const ATOM_SEMS: (Slot, &[Mod]) = (Slot::Sem, &[Sem::Relaxed.get(), Sem::Acquire.get(), Sem::Release.get(), Sem::AcqRel.get()]);
 #[rustfmt::skip]
 const RED_SEMS: (Slot, &[Mod]) = (Slot::Sem, &[Sem::Relaxed.get(), Sem::Release.get()]);
+const V2_OR_V4: (Slot, &[Mod]) = (Slot::Vec, &[Vec::V2.get(), Vec::V4.get()]);
+const UP_TO_V4: Only = &[V2_OR_V4];
 #[rustfmt::skip]
 const MIN_MAX: (Slot, &[Mod]) = (Slot::AtomOp, &[AtomOp::Min.get(), AtomOp::Max.get()]);
 #[rustfmt::skip]
@@ -252,6 +254,18 @@ const MIN_MAX_EXCEPT: Except = &[
     &[When::Any(Slot::Ftz), When::T(&[U16, S16, U32, S32, U64, S64, F64, Bf16, Bf16x2])],
     &[When::Any(Slot::Nan), When::T(&[U16, S16, U32, S32, U64, S64, F64])],
 ];
+/// `.sat` is for destinations that do not hold every number of the source.
+#[rustfmt::skip]
+const CLAMP_EXCEPT: Except = &[
+    &[When::Any(Slot::Sat), When::S(&[U8]), When::T(&[U8, U16, S16, U32, S32, U64, S64])],
+    &[When::Any(Slot::Sat), When::S(&[S8]), When::T(&[S8, S16, S32, S64])],
+    &[When::Any(Slot::Sat), When::S(&[U16]), When::T(&[U16, U32, S32, U64, S64])],
+    &[When::Any(Slot::Sat), When::S(&[S16]), When::T(&[S16, S32, S64])],
+    &[When::Any(Slot::Sat), When::S(&[U32]), When::T(&[U32, U64, S64])],
+    &[When::Any(Slot::Sat), When::S(&[S32]), When::T(&[S32, S64])],
+    &[When::Any(Slot::Sat), When::S(&[U64]), When::T(&[U64])],
+    &[When::Any(Slot::Sat), When::S(&[S64]), When::T(&[S64])],
+];
 #[rustfmt::skip]
 const NARROW_EXCEPT: Except = &[
     // Exact conversions have a row of their own, without rounding; f32 to bf16 has another.
@@ -264,6 +278,11 @@ const NARROW_EXCEPT: Except = &[
     &[When::Lacks(Rnd::Rn.get()), When::S(NARROW_INTS)],
     &[When::Any(Slot::Ftz), When::T(&[F16, F64, Bf16]), When::S(&[F64, F16, U8, S8, U16, S16, U32, S32, U64, S64])],
     &[When::Any(Slot::Ftz), When::S(CVT_INTS)],
+    &[When::Any(Slot::Ftz), When::Any(Slot::Relu)],
+    &[When::Any(Slot::Ftz), When::Any(Slot::Satfinite)],
+    &[When::Any(Slot::Relu), When::Lacks(Rnd::Rn.get()), When::Lacks(Rnd::Rz.get())],
+    &[When::Any(Slot::Satfinite), When::Lacks(Rnd::Rn.get()), When::Lacks(Rnd::Rz.get())],
+    &[When::T(&[Bf16]), When::S(&[U8, S8])],
     &[When::Any(Slot::Relu), When::S(&[F64, F16, U8, S8, U16, S16, U32, S32, U64, S64])],
     &[When::Any(Slot::Satfinite), When::S(&[F64, F16, U8, S8, U16, S16, U32, S32, U64, S64])],
 ];
@@ -379,7 +398,7 @@ const V4_64_SINCE: Since = when(&[When::Has(Vec::V4.get()), When::T(MEM_64)], 8,
 #[rustfmt::skip]
 const LD_SINCE: &[Since] = &[since(3, 0, 30), SPACE_CTA, SPACE_CLUSTER, L1_SINCE, PREFETCH_SINCE, PREFETCH_256_SINCE, V8_SINCE, V4_64_SINCE];
 #[rustfmt::skip]
-const LD_NC_SINCE: &[Since] = &[since(3, 1, 35), L1_SINCE, PREFETCH_SINCE, PREFETCH_256_SINCE, V8_SINCE, V4_64_SINCE];
+const LD_NC_SINCE: &[Since] = &[since(3, 1, 32), L1_SINCE, PREFETCH_SINCE, PREFETCH_256_SINCE, V8_SINCE, V4_64_SINCE];
 #[rustfmt::skip]
 const HINT_SINCE: &[Since] = &[since(7, 4, 80), V8_SINCE, V4_64_SINCE];
 #[rustfmt::skip]
@@ -397,7 +416,7 @@ const ATOM_SINCE: &[Since] = &[since(3, 0, 30), SEM_SINCE, SCOPE_SINCE, CLUSTER_
 #[rustfmt::skip]
 const ATOM_ADD_SINCE: &[Since] = &[since(3, 0, 30), when(&[When::T(&[F64])], 5, 0, 60), SEM_SINCE, SCOPE_SINCE, CLUSTER_SCOPE, SPACE_CTA, SPACE_CLUSTER];
 #[rustfmt::skip]
-const ATOM_64_SINCE: &[Since] = &[since(3, 0, 30), when(&[When::T(&[U64, S64, B64])], 3, 1, 32), SEM_SINCE, SCOPE_SINCE, CLUSTER_SCOPE, SPACE_CTA, SPACE_CLUSTER];
+const ATOM_64_SINCE: &[Since] = &[since(3, 0, 30), when(&[When::T(&[U64, S64, B64]), When::Lacks(AtomOp::Exch.get())], 3, 1, 32), SEM_SINCE, SCOPE_SINCE, CLUSTER_SCOPE, SPACE_CTA, SPACE_CLUSTER];
 #[rustfmt::skip]
 const ATOM_HALF_SINCE: &[Since] = &[since(6, 2, 60), when(&[When::T(&[F16])], 6, 3, 70), when(&[When::T(BF16S)], 7, 8, 90), SEM_SINCE, SCOPE_SINCE, CLUSTER_SCOPE, SPACE_CTA, SPACE_CLUSTER];
 #[rustfmt::skip]
@@ -472,21 +491,21 @@ forms! {
         { fn is_subnormal<T: Float>(a: T) -> bool { TestClass::Subnormal } }
 
     // ---- approximations: within the manual's bounds, not the same on every GPU -------------------------------------
-    DivApprox = "div", "div.approx{.ftz}.f32 d, a, b", "`a / b` within 2 ulp, for divisors from 2^-126 to 2^126.",
-        .ops(&[D32, C32, C32]).since(ALWAYS).pure(eval::div_approx);
-        { fn div_approx(a: f32, b: f32) -> f32 { } }
-        { fn div_approx_ftz(a: f32, b: f32) -> f32 { Ftz::Ftz } }
-    DivFull = "div", "div.full{.ftz}.f32 d, a, b", "`a / b` within 2 ulp, for every divisor.",
-        .ops(&[D32, C32, C32]).since(ALWAYS).pure(eval::div_full);
-        { fn div_full(a: f32, b: f32) -> f32 { } }
+    DivApprox = "div", "div.approx{.ftz}.T d, a, b", "`a / b` within 2 ulp, for divisors from 2^-126 to 2^126.",
+        .t(&[F32]).ops(&[D, A, A]).since(ALWAYS).pure(eval::div_approx);
+        { fn div_approx(a: f32, b: f32) -> f32 { Mod::t(Ty::F32) } }
+        { fn div_approx_ftz(a: f32, b: f32) -> f32 { Mod::t(Ty::F32), Ftz::Ftz } }
+    DivFull = "div", "div.full{.ftz}.T d, a, b", "`a / b` within 2 ulp, for every divisor.",
+        .t(&[F32]).ops(&[D, A, A]).since(ALWAYS).pure(eval::div_full);
+        { fn div_full(a: f32, b: f32) -> f32 { Mod::t(Ty::F32) } }
     RcpApprox = "rcp", "rcp.approx{.ftz}.T d, a", "`1 / a` within 1 ulp; f64 to 20 bits, `.ftz` only.",
         .t(WIDE_FLOATS).except(&[&[When::T(&[F64]), When::Absent(Slot::Ftz)]]).ops(&[D, A]).since(ALWAYS).pure(eval::rcp_approx);
         { fn rcp_approx(a: f32) -> f32 { Mod::t(Ty::F32) } }
         { fn rcp_approx_ftz(a: f32) -> f32 { Mod::t(Ty::F32), Ftz::Ftz } }
-    SqrtApprox = "sqrt", "sqrt.approx{.ftz}.f32 d, a", "Square root with a relative error of 2^-23.",
-        .ops(&[D32, C32]).since(ALWAYS).pure(eval::sqrt_approx);
-        { fn sqrt_approx(a: f32) -> f32 { } }
-        { fn sqrt_approx_ftz(a: f32) -> f32 { Ftz::Ftz } }
+    SqrtApprox = "sqrt", "sqrt.approx{.ftz}.T d, a", "Square root with a relative error of 2^-23.",
+        .t(&[F32]).ops(&[D, A]).since(ALWAYS).pure(eval::sqrt_approx);
+        { fn sqrt_approx(a: f32) -> f32 { Mod::t(Ty::F32) } }
+        { fn sqrt_approx_ftz(a: f32) -> f32 { Mod::t(Ty::F32), Ftz::Ftz } }
     Rsqrt = "rsqrt", "rsqrt.approx{.ftz}.T d, a", "`1 / sqrt(a)` with a relative error of 2^-22.9.",
         .t(WIDE_FLOATS).ops(&[D, A]).since(&[since(3, 0, 30), when(&[When::T(&[F64]), When::Any(Slot::Ftz)], 4, 0, 30)]).pure(eval::rsqrt_approx);
         { fn rsqrt_approx<T: Float>(a: T) -> T { } }
@@ -499,16 +518,16 @@ forms! {
         { fn ex2_approx_ftz(a: f32) -> f32 { Mod::t(Ty::F32), Ftz::Ftz } }
         { fn ex2_approx_f16x2(a: B32) -> B32 { Mod::t(Ty::F16x2) } }
         { fn ex2_approx_bf16x2(a: B32) -> B32 { Mod::t(Ty::Bf16x2), Ftz::Ftz } }
-    Lg2 = "lg2", "lg2.approx{.ftz}.f32 d, a", "`log2(a)` with an error of 2^-22.",
-        .ops(&[D32, C32]).since(ALWAYS).pure(eval::lg2_approx);
-        { fn lg2_approx(a: f32) -> f32 { } }
-        { fn lg2_approx_ftz(a: f32) -> f32 { Ftz::Ftz } }
-    Sin = "sin", "sin.approx{.ftz}.f32 d, a", "Sine with an absolute error of 2^-20.5 up to 2π; none is promised beyond 100π.",
-        .ops(&[D32, C32]).since(ALWAYS).pure(eval::sin_approx);
-        { fn sin_approx(a: f32) -> f32 { } }
-    Cos = "cos", "cos.approx{.ftz}.f32 d, a", "Cosine with an absolute error of 2^-20.5 up to 2π; none is promised beyond 100π.",
-        .ops(&[D32, C32]).since(ALWAYS).pure(eval::cos_approx);
-        { fn cos_approx(a: f32) -> f32 { } }
+    Lg2 = "lg2", "lg2.approx{.ftz}.T d, a", "`log2(a)` with an error of 2^-22.",
+        .t(&[F32]).ops(&[D, A]).since(ALWAYS).pure(eval::lg2_approx);
+        { fn lg2_approx(a: f32) -> f32 { Mod::t(Ty::F32) } }
+        { fn lg2_approx_ftz(a: f32) -> f32 { Mod::t(Ty::F32), Ftz::Ftz } }
+    Sin = "sin", "sin.approx{.ftz}.T d, a", "Sine with an absolute error of 2^-20.5 up to 2π; none is promised beyond 100π.",
+        .t(&[F32]).ops(&[D, A]).since(ALWAYS).pure(eval::sin_approx);
+        { fn sin_approx(a: f32) -> f32 { Mod::t(Ty::F32) } }
+    Cos = "cos", "cos.approx{.ftz}.T d, a", "Cosine with an absolute error of 2^-20.5 up to 2π; none is promised beyond 100π.",
+        .t(&[F32]).ops(&[D, A]).since(ALWAYS).pure(eval::cos_approx);
+        { fn cos_approx(a: f32) -> f32 { Mod::t(Ty::F32) } }
     Tanh = "tanh", "tanh.approx.T d, a", "Hyperbolic tangent with a relative error of 2^-11; f16 absolute 2^-10.987, bf16 2^-8.",
         .t(&[F32, F16, F16x2, Bf16, Bf16x2]).ops(&[D, A]).since(&[since(7, 0, 75), when(&[When::T(BF16S)], 7, 8, 90)]).pure(eval::tanh_approx);
         { fn tanh_approx(a: f32) -> f32 { Mod::t(Ty::F32) } }
@@ -605,7 +624,7 @@ forms! {
     Shr = "shr", "shr.T d, a, b", "Shift right, arithmetic for signed types; the amount is clamped to the width.",
         .t(INTS).ops(&[D, A, U32_]).since(ALWAYS).pure(eval::bits::shr);
     Shf = "shf", "shf.direction.amount.b32 d, a, b, c", "Shifts the 64 bits `b:a` (`a` is the low word): the upper word to the left, the lower one to the right.",
-        .ops(&[DB32, B32_, B32_, U32_]).since(&[since(3, 1, 35)]).pure(eval::bits::shf);
+        .ops(&[DB32, B32_, B32_, U32_]).since(&[since(3, 1, 32)]).pure(eval::bits::shf);
         { fn shf_l_wrap(low: B32, high: B32, amount: u32) -> B32 { Direction::L, Amount::Wrap } }
         { fn shf_r_wrap(low: B32, high: B32, amount: u32) -> B32 { Direction::R, Amount::Wrap } }
     Prmt = "prmt", "prmt.b32 d, a, b, c", "Picks four of the eight bytes `b:a` by the nibbles of `c`; bit 3 of a nibble spreads the byte's sign.",
@@ -664,7 +683,7 @@ forms! {
     MovUnpack = "mov", "mov.T {d}, a", "Splits a register into two or four, low part first.",
         .t(&[B32, B64]).ops(&[operand(Role::Def, PartsT), A]).since(ALWAYS);
     Cvt = "cvt", "cvt{.sat}.T.S d, a", "Integer conversion: truncation, zero- or sign-extension; `.sat` clamps.",
-        .t(CVT_INTS).s(CVT_INTS).except(&[&[When::Any(Slot::Sat), When::S(NARROW_INTS)]]).ops(&[D, AS]).since(ALWAYS).pure(eval::cvt);
+        .t(CVT_INTS).s(CVT_INTS).except(CLAMP_EXCEPT).ops(&[D, AS]).since(ALWAYS).pure(eval::cvt);
         { fn convert_int<T: Int, S: Int>(a: S) -> T { } }
     CvtF = "cvt", "cvt.rnd{.ftz}{.relu}{.satfinite}.T.S d, a", "Conversion of an integer or a wider float to a float, rounded.",
         .t(&[F16, Bf16, F32, F64]).s(&[U8, S8, U16, S16, U32, S32, U64, S64, F16, F32, F64]).only(IEEE).except(NARROW_EXCEPT)
@@ -719,31 +738,35 @@ forms! {
     // ---- loads and stores ------------------------------------------------------------------------------------------
     LdParam = "ld", "ld.param.T d, [a]", "Reads a kernel parameter.",
         .t(&[U16, S16, U32, S32, U64, S64, F32, F64, B16, B32, B64]).ops(&[operand(Role::Def, WideT), ADDR]).since(ALWAYS).does(Effect::Load);
-    Ld = "ld", "ld{.space}{.ldcop}{.l1}{.l2}{.prefetch}{.vec}.T d, [a]", "Loads a scalar or a vector; without a state space from a generic address.",
+    LdGeneric = "ld", "ld{.vec}.T d, [a]", "Loads a scalar or a vector from a generic address.",
+        .t(MEM_TYPES).only(UP_TO_V4).except(SYNC_EXCEPT).ops(&[operand(Role::Def, VecT), ADDR]).since(ALWAYS).does(Effect::Load);
+    Ld = "ld", "ld.space{.ldcop}{.l1}{.l2}{.l2prefetch}{.vec}.T d, [a]", "Loads a scalar or a vector.",
         .t(MEM_TYPES).only(LD_SPACES).except(LD_EXCEPT).ops(&[operand(Role::Def, VecT), ADDR]).since(LD_SINCE).does(Effect::Load);
-    LdHint = "ld", "ld.global{.l1}{.l2}.L2::cache_hint{.prefetch}{.vec}.T d, [a], policy", "Loads under an L2 cache policy.",
+    LdHint = "ld", "ld.global{.l1}{.l2}.L2::cache_hint{.l2prefetch}{.vec}.T d, [a], policy", "Loads under an L2 cache policy.",
         .t(MEM_TYPES).except(WIDE_EXCEPT).ops(&[operand(Role::Def, VecT), ADDR, POLICY]).since(HINT_SINCE).does(Effect::Load);
-    LdNc = "ld.global.nc", "ld.global.nc{.l1}{.l2}{.prefetch}{.vec}.T d, [a]", "Loads through the read-only path: no thread may write the location while the kernel runs.",
+    LdNc = "ld.global.nc", "ld.global.nc{.l1}{.l2}{.l2prefetch}{.vec}.T d, [a]", "Loads through the read-only path: no thread may write the location while the kernel runs.",
         .t(MEM_TYPES).except(WIDE_EXCEPT).ops(&[operand(Role::Def, VecT), ADDR]).since(LD_NC_SINCE).does(Effect::Load);
-    LdNcHint = "ld.global.nc", "ld.global.nc{.l1}{.l2}.L2::cache_hint{.prefetch}{.vec}.T d, [a], policy", "Loads through the read-only path under an L2 cache policy.",
+    LdNcHint = "ld.global.nc", "ld.global.nc{.l1}{.l2}.L2::cache_hint{.l2prefetch}{.vec}.T d, [a], policy", "Loads through the read-only path under an L2 cache policy.",
         .t(MEM_TYPES).except(WIDE_EXCEPT).ops(&[operand(Role::Def, VecT), ADDR, POLICY]).since(HINT_SINCE).does(Effect::Load);
     LdVolatile = "ld", "ld.volatile{.space}{.vec}.T d, [a]", "Loads from memory that others may write at any time.",
-        .t(MEM_TYPES).only(&[ATOM_SPACES, (Slot::Vec, &[Vec::V2.get(), Vec::V4.get()])]).except(SYNC_EXCEPT)
+        .t(MEM_TYPES).only(&[ATOM_SPACES, V2_OR_V4]).except(SYNC_EXCEPT)
         .ops(&[operand(Role::Def, VecT), ADDR]).since(VOLATILE_SINCE).does(Effect::Load);
     LdSem = "ld", "ld.sem.scope{.space}{.vec}.T d, [a]", "Loads with a memory ordering among the threads of a scope.",
-        .t(MEM_TYPES).only(&[ATOM_SPACES, (Slot::Sem, &[Sem::Relaxed.get(), Sem::Acquire.get()]), (Slot::Vec, &[Vec::V2.get(), Vec::V4.get()])]).except(SYNC_EXCEPT)
+        .t(MEM_TYPES).only(&[ATOM_SPACES, (Slot::Sem, &[Sem::Relaxed.get(), Sem::Acquire.get()]), V2_OR_V4]).except(SYNC_EXCEPT)
         .ops(&[operand(Role::Def, VecT), ADDR]).since(SYNC_SINCE).does(Effect::Load);
-    St = "st", "st{.space}{.stcop}{.l1}{.l2}{.vec}.T [a], b", "Stores a scalar or a vector; without a state space to a generic address.",
+    StGeneric = "st", "st{.vec}.T [a], b", "Stores a scalar or a vector to a generic address.",
+        .t(MEM_TYPES).only(UP_TO_V4).except(SYNC_EXCEPT).ops(&[ADDR, operand(Role::Use, VecT)]).since(ALWAYS).does(Effect::Store);
+    St = "st", "st.space{.stcop}{.l1}{.l2}{.vec}.T [a], b", "Stores a scalar or a vector.",
         .t(MEM_TYPES).only(ST_SPACES).except(ST_EXCEPT).ops(&[ADDR, operand(Role::Use, VecT)]).since(LD_SINCE).does(Effect::Store);
     StHint = "st", "st.global{.l1}{.l2}.L2::cache_hint{.vec}.T [a], b, policy", "Stores under an L2 cache policy.",
         .t(MEM_TYPES).except(WIDE_EXCEPT).ops(&[ADDR, operand(Role::Use, VecT), POLICY]).since(HINT_SINCE).does(Effect::Store);
     StVolatile = "st", "st.volatile{.space}{.vec}.T [a], b", "Stores to memory that others may read at any time.",
-        .t(MEM_TYPES).only(&[ATOM_SPACES, (Slot::Vec, &[Vec::V2.get(), Vec::V4.get()])]).except(SYNC_EXCEPT)
+        .t(MEM_TYPES).only(&[ATOM_SPACES, V2_OR_V4]).except(SYNC_EXCEPT)
         .ops(&[ADDR, operand(Role::Use, VecT)]).since(VOLATILE_SINCE).does(Effect::Store);
     StSem = "st", "st.sem.scope{.space}{.vec}.T [a], b", "Stores with a memory ordering among the threads of a scope.",
-        .t(MEM_TYPES).only(&[ATOM_SPACES, (Slot::Sem, &[Sem::Relaxed.get(), Sem::Release.get()]), (Slot::Vec, &[Vec::V2.get(), Vec::V4.get()])]).except(SYNC_EXCEPT)
+        .t(MEM_TYPES).only(&[ATOM_SPACES, (Slot::Sem, &[Sem::Relaxed.get(), Sem::Release.get()]), V2_OR_V4]).except(SYNC_EXCEPT)
         .ops(&[ADDR, operand(Role::Use, VecT)]).since(SYNC_SINCE).does(Effect::Store);
-    Prefetch = "prefetch", "prefetch.space.level [a]", "Brings a cache line closer.",
+    Prefetch = "prefetch", "prefetch.space.cachelevel [a]", "Brings a cache line closer.",
         .only(&[(Slot::Space, &[Space::Global.get(), Space::Local.get()])])
         .except(&[&[When::Has(Space::Local.get()), When::Has(Level::L2EvictLast.get())], &[When::Has(Space::Local.get()), When::Has(Level::L2EvictNormal.get())]])
         .ops(&[ADDR]).since(&[since(3, 0, 30), when(&[When::Has(Level::L2EvictLast.get())], 7, 4, 80), when(&[When::Has(Level::L2EvictNormal.get())], 7, 4, 80)]).does(Effect::Hint);
@@ -774,7 +797,7 @@ forms! {
         .t(BITS).only(&[ATOM_SEMS, ATOM_SPACES]).ops(&[D, ADDR, A, A]).since(CAS_SINCE).does(Effect::Atomic);
         { fn atom_cas_global(at: At, expected: B32, new: B32) -> B32 { Mod::t(Ty::B32), Space::Global } }
     AtomVec = "atom", "atom{.sem}{.scope}.global.add.vec.T d, [a], b", "Adds a vector, element by element, and returns what was there.",
-        .t(&[F32]).only(&[ATOM_SEMS, (Slot::Vec, &[Vec::V2.get(), Vec::V4.get()])])
+        .t(&[F32]).only(&[ATOM_SEMS, V2_OR_V4])
         .ops(&[operand(Role::Def, VecT), ADDR, operand(Role::Use, VecT)]).since(RED_VEC_SINCE).does(Effect::Atomic);
     RedAdd = "red", "red{.sem}{.scope}{.space}.add.T [a], b", "Adds to a location; f32 in global memory flushes subnormals.",
         .t(&[U32, S32, U64, F32, F64]).only(&[RED_SEMS, ATOM_SPACES]).ops(&[ADDR, A]).since(ATOM_ADD_SINCE).does(Effect::Atomic);
@@ -787,7 +810,7 @@ forms! {
     RedBits = "red", "red{.sem}{.scope}{.space}.op.T [a], b", "Combines bits with a location.",
         .t(WORDS).only(&[RED_SEMS, ATOM_SPACES, AND_OR_XOR]).ops(&[ADDR, A]).since(ATOM_64_SINCE).does(Effect::Atomic);
     RedVec = "red", "red{.sem}{.scope}.global.add.vec.T [a], b", "Adds a vector, element by element.",
-        .t(&[F32]).only(&[RED_SEMS, (Slot::Vec, &[Vec::V2.get(), Vec::V4.get()])]).ops(&[ADDR, operand(Role::Use, VecT)]).since(RED_VEC_SINCE).does(Effect::Atomic);
+        .t(&[F32]).only(&[RED_SEMS, V2_OR_V4]).ops(&[ADDR, operand(Role::Use, VecT)]).since(RED_VEC_SINCE).does(Effect::Atomic);
     RedVecHalf = "red", "red{.sem}{.scope}.global.op.noftz.vec.T [a], b", "Combines a vector of 16-bit floats, element by element.",
         .t(HALVES).only(&[RED_SEMS, ADD_MIN_MAX]).except(RED_VEC_EXCEPT).ops(&[ADDR, operand(Role::Use, VecT)]).since(RED_VEC_SINCE).does(Effect::Atomic);
 
@@ -884,23 +907,23 @@ forms! {
         .since(&[since(7, 8, 90)]).does(Effect::Hint);
         { fn grid_launch_dependents() { } }
     Nanosleep = "nanosleep", "nanosleep.u32 a", "Waits about `a` nanoseconds.",
-        .ops(&[U32_]).since(&[since(6, 3, 70)]).does(Effect::Hint);
+        .ops(&[U32_]).since(&[since(6, 2, 70)]).does(Effect::Hint);
         { fn nanosleep(nanoseconds: u32) { } }
 
     // ---- asynchronous copies ---------------------------------------------------------------------------------------
-    CpAsyncCa = "cp.async", "cp.async.ca.shared.global{.prefetch} [a], [b], n", "Copies 4, 8 or 16 bytes through L1.",
+    CpAsyncCa = "cp.async", "cp.async.ca.shared.global{.l2prefetch} [a], [b], n", "Copies 4, 8 or 16 bytes through L1.",
         .ops(&[ADDR, ADDR, BYTES]).since(CP_ASYNC_SINCE).does(Effect::AsyncCopy);
         { fn cp_async_ca(to: At, from: At, bytes: Literal) { } }
-    CpAsyncCaZfill = "cp.async", "cp.async.ca.shared.global{.prefetch} [a], [b], n, s", "Copies `s` of 4, 8 or 16 bytes through L1 and fills the rest with zeros.",
+    CpAsyncCaZfill = "cp.async", "cp.async.ca.shared.global{.l2prefetch} [a], [b], n, s", "Copies `s` of 4, 8 or 16 bytes through L1 and fills the rest with zeros.",
         .ops(&[ADDR, ADDR, BYTES, U32_]).since(CP_ASYNC_SINCE).does(Effect::AsyncCopy);
         { fn cp_async_ca_zfill(to: At, from: At, bytes: Literal, copied: u32) { } }
-    CpAsyncCg = "cp.async", "cp.async.cg.shared.global{.prefetch} [a], [b], n", "Copies 16 bytes past L1.",
+    CpAsyncCg = "cp.async", "cp.async.cg.shared.global{.l2prefetch} [a], [b], n", "Copies 16 bytes past L1.",
         .ops(&[ADDR, ADDR, BYTES]).since(CP_ASYNC_SINCE).does(Effect::AsyncCopy);
         { fn cp_async_cg(to: At, from: At, bytes: Literal) { } }
-    CpAsyncCgZfill = "cp.async", "cp.async.cg.shared.global{.prefetch} [a], [b], n, s", "Copies `s` of 16 bytes past L1 and fills the rest with zeros.",
+    CpAsyncCgZfill = "cp.async", "cp.async.cg.shared.global{.l2prefetch} [a], [b], n, s", "Copies `s` of 16 bytes past L1 and fills the rest with zeros.",
         .ops(&[ADDR, ADDR, BYTES, U32_]).since(CP_ASYNC_SINCE).does(Effect::AsyncCopy);
         { fn cp_async_cg_zfill(to: At, from: At, bytes: Literal, copied: u32) { } }
-    CpAsyncCgHint = "cp.async", "cp.async.cg.shared.global.L2::cache_hint{.prefetch} [a], [b], n, policy", "Copies 16 bytes past L1 under an L2 cache policy.",
+    CpAsyncCgHint = "cp.async", "cp.async.cg.shared.global.L2::cache_hint{.l2prefetch} [a], [b], n, policy", "Copies 16 bytes past L1 under an L2 cache policy.",
         .ops(&[ADDR, ADDR, BYTES, POLICY]).since(&[since(7, 4, 80)]).does(Effect::AsyncCopy);
     CpAsyncCommit = "cp.async.commit_group", "cp.async.commit_group", "Makes a group of the copies that the thread has started.",
         .since(&[since(7, 0, 80)]).does(Effect::AsyncCopy);
@@ -968,7 +991,7 @@ forms! {
         .since(&[since(7, 8, 90), when(&[When::Any(Slot::Sem)], 8, 0, 90), when(&[When::Has(Sem::Relaxed.get())], 8, 6, 90)]).does(Effect::Mbarrier);
         { fn mbarrier_try_wait_parity(at: At, parity: u32) -> bool { } }
     StAsync = "st.async", "st.async.shared::cluster.mbarrier::complete_tx::bytes{.vec}.T [a], b, [mbar]", "Stores to the shared memory of a block of the cluster and counts the bytes off its mbarrier.",
-        .t(&[B32, B64, U32, U64, S32, S64, F32, F64]).only(&[(Slot::Vec, &[Vec::V2.get(), Vec::V4.get()])]).except(SYNC_EXCEPT)
+        .t(&[B32, B64, U32, U64, S32, S64, F32, F64]).only(UP_TO_V4).except(SYNC_EXCEPT)
         .ops(&[ADDR, operand(Role::Use, VecT), ADDR]).since(&[since(8, 1, 90)]).does(Effect::AsyncCopy);
         { fn st_async<T: Number>(at: At, value: T, mbar: At) { } }
 

@@ -290,14 +290,28 @@ pub fn rsqrt_approx(mods: &Mods) -> Option<WarpFn> {
 
 /// `div.approx`.
 pub fn div_approx(mods: &Mods) -> Option<WarpFn> {
-    let divide = lanes!(with file, at; |a: u32, b: u32| -> u32 { approx::div_f32(a, b, ftz(at.context), file.approx) });
-    Some(divide.with(context(mods)))
+    match mods.t()? {
+        Ty::F32 => Some(
+            lanes!(with file, at; |a: u32, b: u32| -> u32 {
+                approx::div_f32(a, b, ftz(at.context), file.approx)
+            })
+            .with(context(mods)),
+        ),
+        _ => None,
+    }
 }
 
 /// `div.full`.
 pub fn div_full(mods: &Mods) -> Option<WarpFn> {
-    let divide = lanes!(with file, at; |a: u32, b: u32| -> u32 { approx::div_full_f32(a, b, ftz(at.context), file.approx) });
-    Some(divide.with(context(mods)))
+    match mods.t()? {
+        Ty::F32 => Some(
+            lanes!(with file, at; |a: u32, b: u32| -> u32 {
+                approx::div_full_f32(a, b, ftz(at.context), file.approx)
+            })
+            .with(context(mods)),
+        ),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
