@@ -2,7 +2,9 @@
 
 mod filetests;
 mod golden;
+mod isa;
 mod kernels;
 mod language;
+mod ptxas;
 mod reader;
 mod roundtrip;

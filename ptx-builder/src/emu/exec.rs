@@ -165,6 +165,7 @@ impl Block {
             for (special, slot) in &program.specials {
                 for lane in 0..32 {
                     let [x, y, z] = geometry.thread_index(index * 32 + lane);
+                    let bit = 1u32 << lane;
                     let value = match special {
                         SpecialReg::TidX => x,
                         SpecialReg::TidY => y,
@@ -176,7 +177,23 @@ impl Block {
                         SpecialReg::NctaidY => geometry.grid[1],
                         SpecialReg::NctaidZ => geometry.grid[2],
                         SpecialReg::LaneId => lane,
-                        SpecialReg::CtaidX | SpecialReg::CtaidY | SpecialReg::CtaidZ => 0,
+                        SpecialReg::LanemaskEq => bit,
+                        SpecialReg::LanemaskLe => bit | (bit - 1),
+                        SpecialReg::LanemaskLt => bit - 1,
+                        SpecialReg::LanemaskGe => !(bit - 1),
+                        SpecialReg::LanemaskGt => !(bit | (bit - 1)),
+                        SpecialReg::WarpId => index,
+                        SpecialReg::NwarpId => geometry.warps(),
+                        SpecialReg::NsmId => 1,
+                        // Without clusters each block is one.
+                        SpecialReg::NclusterIdX => geometry.grid[0],
+                        SpecialReg::ClusterNctaidX | SpecialReg::ClusterNctarank => 1,
+                        SpecialReg::DynamicSmemSize | SpecialReg::TotalSmemSize => program.shared_bytes,
+                        // Of a block, which is not known yet, or of a device, which is not there.
+                        SpecialReg::CtaidX | SpecialReg::CtaidY | SpecialReg::CtaidZ | SpecialReg::ClusterIdX => 0,
+                        SpecialReg::ClusterCtaidX | SpecialReg::ClusterCtarank | SpecialReg::IsExplicitCluster => 0,
+                        SpecialReg::SmId | SpecialReg::GridId | SpecialReg::Clock | SpecialReg::Clock64 => 0,
+                        SpecialReg::GlobalTimer => 0,
                     };
                     regs.set(slot.class, slot.at, lane as usize, u64::from(value));
                 }
@@ -213,7 +230,7 @@ impl Block {
         for warp in &mut self.warps {
             for (special, slot) in &program.specials {
                 let value = match special {
-                    SpecialReg::CtaidX => x,
+                    SpecialReg::CtaidX | SpecialReg::ClusterIdX => x,
                     SpecialReg::CtaidY => y,
                     SpecialReg::CtaidZ => z,
                     _ => continue,
