@@ -4,9 +4,8 @@
 //! * [`check`] takes any module, one read from foreign text included, and never panics. Where an entry's tables do not fit
 //!   together (an index out of range, an operand missing), the rules that follow data through the entry are left out:
 //!   they would report the same mistake again.
-//! * One file per family of rules: [`structure`], [`types`], [`names`], [`resources`], [`requirements`], [`defs`],
-//!   [`convergence`], [`memory`], [`unused`]. What is known of register values, which the last rules share, is in
-//!   [`values`].
+//! * One file per family of rules: `structure`, `types`, `names`, `resources`, `requirements`, `defs`, `convergence`,
+//!   `memory`, `unused`. What is known of register values, which the last rules share, is in `values`.
 //!
 //! Not checked, because text alone cannot tell: bounds of global memory, data races, addresses that depend on run-time
 //! values. The emulator finds those.
