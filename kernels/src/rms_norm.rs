@@ -148,6 +148,9 @@ fn geometry(plan: &RowPlan, rows: Expr) -> Geometry {
 /// Rounds of one trip of the loop over a long row.
 const UNROLL: u32 = 8;
 
+/// Rounds that are loaded before the first of them is used, where a row is read twice.
+const GROUP: usize = 4;
+
 /// Longest unrolled row, in rounds.
 const MAX_UNROLLED: u32 = 16;
 
@@ -229,9 +232,17 @@ pub fn rms_norm(
     let rest: Vec<_> = (looped * unroll..plan.rounds())
         .flat_map(|round| plan.pieces(round, thread).into_iter().map(move |piece| (round, piece)))
         .collect();
-    let kept: Vec<_> = rest.iter().map(|(_, piece)| piece.load(x_first)).collect();
-    for i in 0..rest.len() {
-        sum.add_squares(rest[i].0 as usize, &kept[i].unpack());
+    // What is read twice is loaded in groups, so that its registers are free again before the next one.
+    let group = if plan.schedule.keep == Keep::Reload { GROUP } else { rest.len().max(1) };
+    #[host]
+    let mut kept = Vec::new();
+    for start in (0..rest.len()).step_by(group) {
+        let pieces = &rest[start..(start + group).min(rest.len())];
+        let words: Vec<_> = pieces.iter().map(|(_, piece)| piece.load(x_first)).collect();
+        for i in 0..pieces.len() {
+            sum.add_squares(pieces[i].0 as usize, &words[i].unpack());
+        }
+        kept.extend(words);
     }
 
     comment("scale = 1 / sqrt(mean + eps)");
