@@ -11,10 +11,12 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::rc::Rc;
 
 use crate::imm::Imm;
 use crate::ir::{
-    Addr, Base, Entry, Guard, Inst, LaunchBounds, Operand, Param, ParamId, Place, Reg, SharedArray, SharedId,
+    Entry, Guard, Inst, LaunchBounds, Operand, Param, ParamId, Place, Reg, SharedArray, SharedId,
 };
 use crate::isa::{Effect, Eval, Form, Mod, Mods, Op, Role};
 use crate::target::Target;
@@ -92,6 +94,41 @@ struct LabelBuild {
 
 type Key = (Op, Mods, Vec<Operand>);
 
+/// A multiplicative hash: keys come from the kernel itself, so that nothing needs guarding against chosen collisions, and
+/// nothing depends on the order of the map.
+#[derive(Debug, Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(u64::from(word));
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    fn write_isize(&mut self, word: isize) {
+        self.write_u64(word as u64);
+    }
+}
+
 /// An entry under construction.
 #[derive(Debug)]
 pub struct Builder {
@@ -104,8 +141,8 @@ pub struct Builder {
     regs: Vec<RegBuild>,
     items: Vec<Item>,
     labels: Vec<LabelBuild>,
-    numbered: HashMap<Key, Reg>,
-    numbering: Vec<Key>,
+    numbered: HashMap<Rc<Key>, Reg, BuildHasherDefault<KeyHasher>>,
+    numbering: Vec<Rc<Key>>,
     errors: Vec<BuildError>,
 }
 
@@ -163,7 +200,7 @@ impl Builder {
             regs: Vec::new(),
             items: Vec::new(),
             labels: Vec::new(),
-            numbered: HashMap::new(),
+            numbered: HashMap::default(),
             numbering: Vec::new(),
             errors: Vec::new(),
         }
@@ -194,16 +231,18 @@ impl Builder {
     /// Declares a parameter.
     pub fn param(&mut self, name: &str, ty: Ty, pointer_align: Option<u32>) -> ParamId {
         let id = ParamId(self.params.len() as u32);
-        self.params.push(Param { name: name.to_owned(), ty, pointer_align });
+        self.params.push(Param { name: name.to_owned(), ty, pointer_align, place: Place::default() });
         id
     }
 
     /// Declares a shared array of `len` elements, or a dynamic one.
     pub fn shared(&mut self, name: &str, ty: Ty, len: Option<u32>, align: u32) -> SharedId {
         let id = SharedId(self.shared.len() as u32);
-        let taken = self.shared.iter().filter(|array| array.name.trim_end_matches(char::is_numeric) == name).count();
+        let taken =
+            self.shared.iter().filter(|array| array.name.trim_end_matches(char::is_numeric) == name).count();
         let name = if taken == 0 { name.to_owned() } else { format!("{name}{taken}") };
-        self.shared.push(SharedArray { name, align: align.max(ty.bytes()), ty, len });
+        let place = Place::default();
+        self.shared.push(SharedArray { name, align: align.max(ty.bytes()), ty, len, place });
         id
     }
 
@@ -224,7 +263,14 @@ impl Builder {
     }
 
     /// Adds an instruction. Literals in operands that must be registers are moved into one first.
-    pub fn push(&mut self, op: Op, mods: Mods, mut operands: Vec<Operand>, guard: Option<Guard>, place: Place) {
+    pub fn push(
+        &mut self,
+        op: Op,
+        mods: Mods,
+        mut operands: Vec<Operand>,
+        guard: Option<Guard>,
+        place: Place,
+    ) {
         let form = Form::of(op);
         for (operand, spec) in operands.iter_mut().zip(form.operands) {
             if let Some(ty) = spec.ty.of(&mods) {
@@ -246,25 +292,29 @@ impl Builder {
             // PTX has no predicate literal outside of a few operands; a comparison of a constant makes one.
             let mods = [crate::isa::mods::Cmp::Eq.get(), Mod::t(Ty::U32)];
             let one = Operand::Imm(Imm::new(Ty::U32, imm.bits));
-            return self.value(Op::Setp, Mods::new(&mods), vec![one, Operand::Imm(Imm::new(Ty::U32, 1))], ty, place);
+            return self.value(
+                Op::Setp,
+                Mods::new(&mods),
+                vec![one, Operand::Imm(Imm::new(Ty::U32, 1))],
+                ty,
+                place,
+            );
         }
         self.value(Op::Mov, Mods::new(&[Mod::t(ty)]), vec![Operand::Imm(Imm { ty, ..imm })], ty, place)
     }
 
     /// Adds an instruction with one result (operand 0, not in `uses`) and returns its register; an equal earlier one that
     /// dominates this place is reused where the rules of this module allow it.
-    pub(crate) fn value(&mut self, op: Op, mods: Mods, uses: Vec<Operand>, ty: Ty, place: Place) -> Reg {
-        let key = self.may_number(op, &mods, &uses).then(|| (op, mods, uses.clone()));
+    pub(crate) fn value(&mut self, op: Op, mods: Mods, mut uses: Vec<Operand>, ty: Ty, place: Place) -> Reg {
+        let key = self.may_number(op, &mods, &uses).then(|| Rc::new((op, mods, uses.clone())));
         if let Some(reg) = key.as_ref().and_then(|key| self.numbered.get(key)) {
             return *reg;
         }
         let reg = self.reg(ty, false).reg;
-        let mut operands = Vec::with_capacity(uses.len() + 1);
-        operands.push(Operand::Reg(reg));
-        operands.extend(uses);
-        self.push(op, mods, operands, None, place);
+        uses.insert(0, Operand::Reg(reg));
+        self.push(op, mods, uses, None, place);
         if let Some(key) = key {
-            self.numbered.insert(key.clone(), reg);
+            self.numbered.insert(Rc::clone(&key), reg);
             self.numbering.push(key);
         }
         reg
@@ -343,10 +393,5 @@ impl Builder {
     /// A comment line for readers of the text.
     pub fn comment(&mut self, text: &str) {
         self.items.push(Item::Comment(text.to_owned()));
-    }
-
-    /// An address: a register plus a constant number of bytes.
-    pub(crate) fn addr(reg: Reg, offset: i64) -> Operand {
-        Operand::Addr(Addr { base: Base::Reg(reg), offset })
     }
 }

@@ -30,13 +30,13 @@ impl Entry {
 impl Cfg {
     fn new(entry: &Entry) -> Cfg {
         let count = entry.blocks.len();
-        let mut successors = vec![Vec::new(); count];
+        let mut successors: Vec<Vec<BlockId>> = vec![Vec::new(); count];
         let mut predecessors = vec![Vec::new(); count];
-        for from in 0..count {
+        for (from, list) in successors.iter_mut().enumerate() {
             let id = BlockId(from as u32);
             for to in entry.successors(id) {
-                if to.index() < count && !successors[from].contains(&to) {
-                    successors[from].push(to);
+                if to.index() < count && !list.contains(&to) {
+                    list.push(to);
                     predecessors[to.index()].push(id);
                 }
             }
@@ -230,6 +230,7 @@ mod tests {
             shared: Vec::new(),
             regs: Vec::new(),
             blocks: terms.iter().map(block).collect(),
+            place: Place::default(),
         }
     }
 

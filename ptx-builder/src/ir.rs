@@ -109,6 +109,8 @@ pub struct Entry {
     pub regs: Vec<RegInfo>,
     /// Basic blocks in text order; the first is the start.
     pub blocks: Vec<Block>,
+    /// Where it is declared.
+    pub place: Place,
 }
 
 /// Launch bounds of an entry.
@@ -135,6 +137,8 @@ pub struct Param {
     pub ty: Ty,
     /// For a pointer to global memory: the alignment in bytes that it is promised to have.
     pub pointer_align: Option<u32>,
+    /// Where it is declared.
+    pub place: Place,
 }
 
 /// A shared array.
@@ -148,6 +152,8 @@ pub struct SharedArray {
     pub ty: Ty,
     /// Number of elements; `None` declares an `extern` array whose size is given at the launch.
     pub len: Option<u32>,
+    /// Where it is declared.
+    pub place: Place,
 }
 
 impl SharedArray {

@@ -239,13 +239,26 @@ impl Form {
         self.since.iter().filter(move |since| since.when.iter().all(|when| when.holds(mods)))
     }
 
+    /// The type of an operand with these modifiers, as [`OpTy::of`], but doubled where the row is a widening one
+    /// (`mul.wide`, `mad.wide`). The flag says whether a wider register is allowed as well.
+    pub fn operand_ty(&self, spec: &OperandSpec, mods: &Mods) -> (Option<Ty>, bool) {
+        let ty = spec.ty.of(mods);
+        let wide = matches!(spec.ty, OpTy::WideT | OpTy::WideS);
+        if wide && self.head().contains(&syntax::Segment::Literal("wide")) {
+            return (ty.map(Ty::doubled), false);
+        }
+        (ty, wide || spec.ty == OpTy::VecT)
+    }
+
     /// Whether the row allows a modifier.
     pub fn allows(&self, modifier: Mod) -> bool {
         match modifier.slot {
             Slot::T => modifier.ty().is_some_and(|ty| self.types.contains(&ty)),
             Slot::S => modifier.ty().is_some_and(|ty| self.source_types.contains(&ty)),
             slot => {
-                self.head().iter().any(|segment| matches!(segment, syntax::Segment::Slot { slot: s, .. } if *s == slot))
+                self.head()
+                    .iter()
+                    .any(|segment| matches!(segment, syntax::Segment::Slot { slot: s, .. } if *s == slot))
                     && self.allowed.iter().all(|(s, values)| *s != slot || values.contains(&modifier))
             }
         }

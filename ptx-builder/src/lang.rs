@@ -9,6 +9,7 @@ pub mod grid;
 pub mod memory;
 pub mod packed;
 pub mod reduce;
+pub mod stage;
 
 pub use grid::{block_idx_x, comment, lane_id, sync_threads, target, thread_idx_x};
 pub use memory::{Global, GlobalMut, Shared, scalar_param};

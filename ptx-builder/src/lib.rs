@@ -9,6 +9,7 @@ pub mod isa;
 pub mod kernel;
 pub mod lang;
 pub mod ops;
+pub mod parse;
 pub mod print;
 pub mod target;
 pub mod types;

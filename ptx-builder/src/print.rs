@@ -104,11 +104,16 @@ fn write_block(f: &mut impl Write, entry: &Entry, block: &Block) -> fmt::Result 
         writeln!(f, "{label}:")?;
     }
     let mut comments = block.comments.0.iter().peekable();
+    let mut line = String::new();
     for (i, inst) in block.insts.iter().enumerate() {
         while let Some((_, text)) = comments.next_if(|(at, _)| *at <= i) {
             writeln!(f, "\t// {text}")?;
         }
-        writeln!(f, "\t{}", show_inst(entry, inst))?;
+        line.clear();
+        line.push('\t');
+        push_inst(&mut line, entry, inst);
+        line.push('\n');
+        f.write_str(&line)?;
     }
     for (_, text) in comments {
         writeln!(f, "\t// {text}")?;
@@ -129,7 +134,11 @@ fn reg_name(entry: &Entry, reg: Reg) -> String {
 /// The text of a terminator; `None` where control falls through.
 pub fn show_terminator(entry: &Entry, term: &Terminator) -> Option<String> {
     let label = |target: crate::ir::BlockId| {
-        entry.blocks.get(target.index()).and_then(|b| b.label.clone()).unwrap_or_else(|| format!("<{}>", target.0))
+        entry
+            .blocks
+            .get(target.index())
+            .and_then(|b| b.label.clone())
+            .unwrap_or_else(|| format!("<{}>", target.0))
     };
     Some(match term {
         Terminator::Fall => return None,
@@ -145,17 +154,14 @@ pub fn show_terminator(entry: &Entry, term: &Terminator) -> Option<String> {
     })
 }
 
-/// The text of an instruction.
-pub fn show_inst(entry: &Entry, inst: &Inst) -> String {
-    let mut out = String::with_capacity(64);
-    if let Some(guard) = inst.guard {
-        out.push('@');
-        if guard.negated {
-            out.push('!');
-        }
-        out.push_str(&reg_name(entry, guard.pred));
-        out.push(' ');
-    }
+/// The name of an instruction with its modifiers, without guard and operands.
+pub fn inst_name(inst: &Inst) -> String {
+    let mut out = String::with_capacity(32);
+    push_name(&mut out, inst);
+    out
+}
+
+fn push_name(out: &mut String, inst: &Inst) {
     for (i, segment) in syntax::head(inst.op).iter().enumerate() {
         let text = match segment {
             Segment::Literal(text) => Some(*text),
@@ -168,6 +174,25 @@ pub fn show_inst(entry: &Entry, inst: &Inst) -> String {
             out.push_str(text);
         }
     }
+}
+
+/// The text of an instruction.
+pub fn show_inst(entry: &Entry, inst: &Inst) -> String {
+    let mut out = String::with_capacity(64);
+    push_inst(&mut out, entry, inst);
+    out
+}
+
+fn push_inst(out: &mut String, entry: &Entry, inst: &Inst) {
+    if let Some(guard) = inst.guard {
+        out.push('@');
+        if guard.negated {
+            out.push('!');
+        }
+        push_reg(out, entry, guard.pred);
+        out.push(' ');
+    }
+    push_name(out, inst);
     let mut previous = None;
     for piece in syntax::operands(inst.op) {
         match piece {
@@ -185,7 +210,7 @@ pub fn show_inst(entry: &Entry, inst: &Inst) -> String {
                     out.push(' ');
                 }
                 match inst.operands.get(*i) {
-                    Some(operand) => show_operand(&mut out, entry, operand),
+                    Some(operand) => push_operand(out, entry, operand),
                     None => out.push_str("<missing>"),
                 }
             }
@@ -193,13 +218,25 @@ pub fn show_inst(entry: &Entry, inst: &Inst) -> String {
         previous = Some(piece);
     }
     out.push(';');
-    out
 }
 
-fn show_operand(out: &mut String, entry: &Entry, operand: &Operand) {
+fn push_reg(out: &mut String, entry: &Entry, reg: Reg) {
+    match entry.regs.get(reg.index()) {
+        Some(info) => {
+            out.push('%');
+            out.push_str(&info.name);
+        }
+        None => out.push_str(&reg_name(entry, reg)),
+    }
+}
+
+fn push_operand(out: &mut String, entry: &Entry, operand: &Operand) {
     match operand {
-        Operand::Reg(reg) => out.push_str(&reg_name(entry, *reg)),
-        Operand::Imm(imm) => out.push_str(&imm.to_string()),
+        Operand::Reg(reg) => push_reg(out, entry, *reg),
+        // Writing to a string does not fail.
+        Operand::Imm(imm) => {
+            let _ = write!(out, "{imm}");
+        }
         Operand::Special(special) => out.push_str(special.name()),
         Operand::Shared(id) => {
             out.push_str(entry.shared.get(id.index()).map_or("<shared>", |array| array.name.as_str()));
@@ -210,15 +247,17 @@ fn show_operand(out: &mut String, entry: &Entry, operand: &Operand) {
                 if i > 0 {
                     out.push_str(", ");
                 }
-                show_operand(out, entry, item);
+                push_operand(out, entry, item);
             }
             out.push('}');
         }
         Operand::Addr(Addr { base, offset }) => {
             match base {
-                Base::Reg(reg) => out.push_str(&reg_name(entry, *reg)),
+                Base::Reg(reg) => push_reg(out, entry, *reg),
                 Base::Shared(id) => {
-                    out.push_str(entry.shared.get(id.index()).map_or("<shared>", |array| array.name.as_str()));
+                    out.push_str(
+                        entry.shared.get(id.index()).map_or("<shared>", |array| array.name.as_str()),
+                    );
                 }
                 Base::Param(id) => {
                     out.push_str(entry.params.get(id.index()).map_or("<param>", |param| param.name.as_str()));
@@ -226,7 +265,7 @@ fn show_operand(out: &mut String, entry: &Entry, operand: &Operand) {
             }
             // A negative offset is added, not subtracted: PTX has no minus there.
             if *offset != 0 {
-                out.push_str(&format!("+{offset}"));
+                let _ = write!(out, "+{offset}");
             }
         }
         Operand::Sink => out.push('_'),

@@ -83,6 +83,17 @@ impl Ty {
         self.register() == self
     }
 
+    /// The integer type of twice the width and the same sign; the type itself where there is none.
+    pub const fn doubled(self) -> Ty {
+        match self {
+            Ty::U16 => Ty::U32,
+            Ty::S16 => Ty::S32,
+            Ty::U32 => Ty::U64,
+            Ty::S32 => Ty::S64,
+            other => other,
+        }
+    }
+
     /// A signed integer.
     pub const fn is_signed(self) -> bool {
         matches!(self, Ty::S8 | Ty::S16 | Ty::S32 | Ty::S64)
@@ -100,10 +111,7 @@ impl Ty {
 
     /// A signed or unsigned integer.
     pub const fn is_int(self) -> bool {
-        matches!(
-            self,
-            Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 | Ty::S8 | Ty::S16 | Ty::S32 | Ty::S64
-        )
+        matches!(self, Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 | Ty::S8 | Ty::S16 | Ty::S32 | Ty::S64)
     }
 
     /// Whether an operand of an instruction of type `self` may be a register declared `register`: the same type, a bit

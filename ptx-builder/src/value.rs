@@ -247,6 +247,16 @@ impl<T: Scalar> Var<T> {
         var
     }
 
+    /// A variable without a value yet.
+    pub(crate) fn declare() -> Var<T> {
+        Var { handle: with(|b| b.reg(T::TY, true)), ty: PhantomData }
+    }
+
+    /// What it holds, without a copy: for variables that no assignment on a way to a use of the result changes.
+    pub(crate) fn settled(self) -> Value<T> {
+        Value::from_handle(self.handle)
+    }
+
     /// Its present value.
     #[track_caller]
     pub fn get(self) -> Value<T> {

@@ -6,9 +6,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUevent_flags;
+use cudarc::driver::sys::{CUevent_flags, CUstreamCaptureStatus};
 use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DevicePtrMut, result};
 
+use crate::compile;
 use crate::driver::info::DeviceInfo;
 use crate::driver::{bind, device_info, present, require, version_number};
 use crate::error::Error;
@@ -71,6 +72,32 @@ impl CudaDevice {
     /// [`Error::Sticky`] as they say.
     pub fn load(&self, image: Image<'_>, options: &LoadOptions<'_>) -> Result<Arc<LoadedModule>, Error> {
         LoadedModule::load(&self.context, &self.info, image, options)
+    }
+
+    /// Compiles PTX text to a cubin with the driver's compiler, without loading it.
+    ///
+    /// # Errors
+    /// As [`CudaDevice::load`], and [`Error::DriverIncomplete`] for a driver without a linker.
+    pub fn compile(&self, text: &str, options: &LoadOptions<'_>) -> Result<Vec<u8>, Error> {
+        compile::compile(&self.context, &self.info, text, options)
+    }
+
+    /// Whether the driver can [compile](CudaDevice::compile).
+    pub fn can_compile_to_cubin(&self) -> bool {
+        compile::available()
+    }
+
+    pub(crate) fn load_cubin(&self, cubin: &[u8], kernel: &str) -> Result<Arc<LoadedModule>, Error> {
+        self.load(Image::Cubin(cubin), &LoadOptions::named(kernel))
+    }
+
+    /// Whether the stream records a graph instead of running.
+    ///
+    /// # Errors
+    /// Driver errors.
+    pub fn is_capturing(&self) -> Result<bool, Error> {
+        let status = self.stream.capture_status().map_err(|e| Error::driver("cuStreamIsCapturing", e))?;
+        Ok(status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
     }
 
     /// Free and total memory of the device in bytes.

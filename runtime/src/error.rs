@@ -6,13 +6,16 @@ use std::path::PathBuf;
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
+use ptxsmith_builder::ir::Place;
+use ptxsmith_builder::kernel::KernelError;
 use ptxsmith_builder::target::PtxVersion;
 
+use crate::argument_error::ArgumentError;
 use crate::driver;
 use crate::driver::version::CudaVersion;
 
 /// A failure of the runtime.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The driver library cannot be loaded.
@@ -56,6 +59,43 @@ pub enum Error {
         asked: usize,
         /// Number of devices.
         count: usize,
+    },
+    /// The kernel cannot be built for the device's target.
+    #[error(transparent)]
+    Kernel(Box<KernelError>),
+    /// A kernel is neither in memory nor on disk, and the cache may not compile.
+    #[error("{kernel} is in no cache, and compiling is off")]
+    CacheMiss {
+        /// Name of the kernel.
+        kernel: String,
+    },
+    /// A kernel is asked for that was not prepared before the device was sealed.
+    #[error("{kernel} was not prepared before the device was sealed; add it to the launch plan")]
+    Sealed {
+        /// Name of the kernel.
+        kernel: String,
+    },
+    /// A kernel is asked for while a stream captures, and was not prepared before.
+    #[error("{kernel} was not prepared before the capture began; compiling would break it")]
+    MissInCapture {
+        /// Name of the kernel.
+        kernel: String,
+    },
+    /// What a kernel says about itself contradicts itself: a mistake of the kernel's author.
+    #[error("{kernel} cannot be prepared: {reason}")]
+    MalformedKernel {
+        /// Name of the kernel.
+        kernel: String,
+        /// What does not fit together.
+        reason: String,
+    },
+    /// An argument or a size of a launch does not fit the kernel.
+    #[error("{kernel}: {error}")]
+    Argument {
+        /// Name of the kernel.
+        kernel: String,
+        /// What is wrong.
+        error: ArgumentError,
     },
     /// The text needs a newer PTX version than the driver takes.
     #[error(
@@ -231,9 +271,10 @@ pub enum Error {
 }
 
 /// A load that the driver refused, with all it said.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error(
-    "{kernel} was refused by the driver: {code:?}{}{}{}", after_newline(.error_log), after_newline(.info_log),
+    "{kernel} was refused by the driver: {code:?}{}{}{}{}", after_newline(.error_log), after_newline(.info_log),
+    .place.map_or_else(String::new, |place| format!("\nthe line comes from {place}")),
     .text_path.as_ref().map_or_else(String::new, |path| format!("\nthe text is in {}", path.display()))
 )]
 pub struct LoadFailure {
@@ -245,6 +286,8 @@ pub struct LoadFailure {
     pub error_log: String,
     /// The compiler's remarks.
     pub info_log: String,
+    /// The author's place of the first line that the logs name, for a kernel of this workspace's builder.
+    pub place: Option<Place>,
     /// Where the text was written to, if that was asked for and worked.
     pub text_path: Option<PathBuf>,
 }
@@ -359,12 +402,14 @@ mod tests {
             code: CUresult::CUDA_ERROR_INVALID_PTX,
             error_log: "line 3; error".to_owned(),
             info_log: "registers".to_owned(),
+            place: Some(Place { file: "k.rs", line: 7, column: 9 }),
             text_path: Some(PathBuf::from("k.ptx")),
         };
         let text = Error::LoadFailed(Box::new(failure)).to_string();
         assert_eq!(
             text,
-            "k was refused by the driver: CUDA_ERROR_INVALID_PTX\nline 3; error\nregisters\nthe text is in k.ptx"
+            "k was refused by the driver: CUDA_ERROR_INVALID_PTX\nline 3; error\nregisters\n\
+             the line comes from k.rs:7:9\nthe text is in k.ptx"
         );
     }
 }

@@ -1,10 +1,10 @@
 //! The launch: everything that can be checked once is checked once, the rest costs nanoseconds.
 //!
 //! [`Launch::prepare`] checks block, cluster and shared memory and tells the driver what it must allow.
-//! [`Launch::enqueue`], the only call of `cuLaunchKernelEx`, checks the grid, the stream's context and the sizes of the
+//! [`Launch::enqueue`] checks the grid, the stream's context and the sizes of the
 //! arguments, and neither allocates nor locks nor compiles.
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 
 use cudarc::driver::sys::{self, CUlaunchAttribute, CUlaunchAttributeID_enum as AttributeId, CUlaunchConfig};
 use cudarc::driver::{CudaStream, DriverError};
@@ -74,9 +74,40 @@ impl Launch {
         grid: [u32; 3],
         arguments: &Arguments,
     ) -> Result<(), Error> {
+        self.check_arguments(arguments)?;
+        let mut addresses = arguments.addresses();
+        // SAFETY: number and sizes were compared with what the entry takes, as far as the driver tells them; the rest is
+        // this function's contract.
+        unsafe { self.enqueue_places(stream, grid, &mut addresses) }
+    }
+
+    /// A grid of `blocks` × 1 × 1.
+    pub(crate) fn grid_x(&self, blocks: u64) -> Result<[u32; 3], Error> {
+        let limit = self.max_grid[0];
+        match u32::try_from(blocks) {
+            Ok(blocks) if blocks <= limit => Ok([blocks, 1, 1]),
+            _ => Err(Error::Limit {
+                kernel: self.function.module().kernel().to_owned(),
+                what: "the grid's x in blocks",
+                value: blocks,
+                limit: limit.into(),
+            }),
+        }
+    }
+
+    /// [`Launch::enqueue`] with the address of each parameter's value.
+    ///
+    /// # Safety
+    /// As [`Launch::enqueue`]; besides, `addresses` has one for each parameter of the entry, and as many bytes as the
+    /// parameter has can be read there.
+    pub(crate) unsafe fn enqueue_places(
+        &self,
+        stream: &CudaStream,
+        grid: [u32; 3],
+        addresses: &mut [*mut c_void],
+    ) -> Result<(), Error> {
         let module = self.function.module();
         check_grid(module.kernel(), grid, self.max_grid, self.cluster)?;
-        self.check_arguments(arguments)?;
         if stream.context().cu_ctx() != module.context().cu_ctx() {
             return Err(Error::WrongContext { what: "the stream", owner: module.kernel().to_owned() });
         }
@@ -109,11 +140,9 @@ impl Launch {
             attrs: attributes.as_mut_ptr(),
             numAttrs: count as u32,
         };
-        let mut addresses = arguments.addresses();
         // SAFETY: function and stream are alive and of the context that is current; `config` names `count` attributes;
-        // `addresses` has an entry for each parameter, good for its size as far as the driver tells sizes and by the
-        // caller's promise otherwise; the driver copies both before it returns. What the kernel does with the arguments
-        // is the caller's promise.
+        // `addresses` has an entry for each parameter, good for its size, by this function's contract; the driver copies
+        // both before it returns. What the kernel does with the arguments is the caller's promise.
         let code = unsafe {
             sys::cuLaunchKernelEx(
                 &raw const config,

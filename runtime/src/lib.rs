@@ -33,25 +33,48 @@
     reason = "this crate is where the workspace calls the driver; every block says why it is sound"
 )]
 
+mod argument;
+mod argument_error;
 mod arguments;
+mod buffer;
+mod cache;
+mod compile;
 mod cuda;
+mod device;
 mod driver;
+mod emulated;
 mod error;
+mod expression;
 mod function;
 mod image;
 mod launch;
 mod limits;
+mod lines;
 mod module;
+mod prepared;
+#[cfg(test)]
+#[path = "../tests/support/scale.rs"]
+#[allow(unreachable_pub, reason = "the file is shared with an example, where its items are public")]
+mod scale;
+mod signature;
 
+pub use argument::{BufferArg, Element};
+pub use argument_error::ArgumentError;
 pub use arguments::Arguments;
+pub use buffer::Buffer;
+pub use cache::disk::DiskOptions;
+pub use cache::{CacheOptions, CacheStats, Mode};
 pub use cuda::{CudaDevice, Timer};
 pub use cudarc;
+pub use device::{Device, DeviceOptions};
 pub use driver::info::DeviceInfo;
 pub use driver::version::CudaVersion;
 pub use driver::{device_count, device_info, driver_version, present};
+pub use emulated::{EmulatorOptions, Outcome};
 pub use error::{Error, LoadFailure};
 pub use function::{Function, FunctionAttributes, Parameter};
 pub use image::{Image, PtxHeader};
 pub use launch::Launch;
 pub use limits::LaunchConfig;
 pub use module::{LoadOptions, LoadedModule};
+pub use prepared::{Arg, Prepared, PreparedAny};

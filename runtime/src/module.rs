@@ -21,7 +21,7 @@ use crate::function::Function;
 use crate::image::{Image, PtxHeader};
 
 /// Room for each of the compiler's logs; it cuts off what is longer.
-const LOG_BYTES: usize = 16 * 1024;
+pub(crate) const LOG_BYTES: usize = 16 * 1024;
 
 /// How an image is loaded.
 #[derive(Debug, Clone, Copy)]
@@ -206,13 +206,13 @@ impl fmt::Debug for LoadedModule {
 }
 
 /// What was written to a log buffer.
-fn log_text(buffer: &[u8]) -> String {
+pub(crate) fn log_text(buffer: &[u8]) -> String {
     let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(buffer.len());
     String::from_utf8_lossy(&buffer[..end]).trim().to_owned()
 }
 
 /// Sorts the driver's refusals by what the caller can do about them.
-fn refused(
+pub(crate) fn refused(
     code: CUresult,
     image: Image<'_>,
     options: &LoadOptions<'_>,
@@ -255,7 +255,14 @@ fn refused(
                 (Image::Ptx(text), Some(folder)) => dump(text, options.kernel, folder),
                 _ => None,
             };
-            Error::LoadFailed(Box::new(LoadFailure { kernel, code, error_log, info_log, text_path }))
+            Error::LoadFailed(Box::new(LoadFailure {
+                kernel,
+                code,
+                error_log,
+                info_log,
+                place: None,
+                text_path,
+            }))
         }
         _ => Error::driver("cuModuleLoadDataEx", cudarc::driver::DriverError(code)),
     }

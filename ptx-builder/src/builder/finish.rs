@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use super::naming::Namer;
 use super::{BuildErrors, Builder, Item, Label};
 use crate::ir::{
-    Addr, Base, Block, BlockId, Comments, Entry, Inst, Operand, Place, Reg, RegInfo, SharedArray, SharedId, Terminator,
+    Addr, Base, Block, BlockId, Comments, Entry, Inst, Operand, Place, Reg, RegInfo, SharedArray, SharedId,
+    Terminator,
 };
-use crate::isa::{Effect, Form, Op, SpecialReg};
+use crate::isa::{Effect, Form, Op, Role, SpecialReg};
 use crate::types::Ty;
 
 /// A block whose targets are still labels.
@@ -59,6 +60,7 @@ impl Builder {
             shared: self.shared,
             regs,
             blocks,
+            place: Place::default(),
         })
     }
 
@@ -113,7 +115,7 @@ impl Builder {
     /// declarations are printed.
     fn name_registers(&self, blocks: &mut [Block]) -> Vec<RegInfo> {
         let mut order = Vec::new();
-        let mut assigned: HashMap<Reg, u32> = HashMap::new();
+        let mut assigned = vec![0u32; self.regs.len()];
         let mut seen = vec![false; self.regs.len()];
         let mut see = |reg: Reg, order: &mut Vec<Reg>| {
             if !std::mem::replace(&mut seen[reg.index()], true) {
@@ -123,7 +125,7 @@ impl Builder {
         for block in blocks.iter() {
             for inst in &block.insts {
                 inst.for_each_def(|reg| {
-                    *assigned.entry(reg).or_default() += 1;
+                    assigned[reg.index()] += 1;
                     see(reg, &mut order);
                 });
                 inst.for_each_use(|reg| see(reg, &mut order));
@@ -132,26 +134,30 @@ impl Builder {
                 see(pred, &mut order);
             }
         }
-        let special = SpecialReg::ALL.iter().map(|special| special.name().trim_start_matches('%'));
+        let special = SpecialReg::ALL.iter().map(|special| {
+            let name = special.name().trim_start_matches('%');
+            // The assembler reads what stands before the selector as the predefined register, too.
+            name.split_once('.').map_or(name, |(base, _)| base)
+        });
         let mut namer = Namer::without(special);
-        let mut names = HashMap::new();
+        let mut names = vec![String::new(); self.regs.len()];
         for reg in &order {
             let build = &self.regs[reg.index()];
             let base = build.name.as_deref().unwrap_or(if build.ty == Ty::Pred { "p" } else { "t" });
-            names.insert(*reg, namer.unique(base));
+            names[reg.index()] = namer.unique(base);
         }
         order.sort_by_key(|reg| self.regs[reg.index()].ty);
-        let mut renumbered = HashMap::new();
+        let mut renumbered = vec![Reg(0); self.regs.len()];
         let mut infos = Vec::with_capacity(order.len());
         for reg in order {
-            renumbered.insert(reg, Reg(infos.len() as u32));
+            renumbered[reg.index()] = Reg(infos.len() as u32);
             infos.push(RegInfo {
-                name: names.remove(&reg).unwrap_or_default(),
+                name: std::mem::take(&mut names[reg.index()]),
                 ty: self.regs[reg.index()].ty,
-                variable: assigned.get(&reg).copied().unwrap_or(0) > 1,
+                variable: assigned[reg.index()] > 1,
             });
         }
-        let mut rename = |reg: Reg| renumbered.get(&reg).copied().unwrap_or(reg);
+        let mut rename = |reg: Reg| renumbered[reg.index()];
         for block in blocks {
             for inst in &mut block.insts {
                 inst.operands.iter_mut().for_each(|operand| operand.map_regs(&mut rename));
@@ -291,58 +297,42 @@ fn copy(builder: &Builder, inst: &Inst) -> Option<(Reg, Reg)> {
     }
 }
 
-/// Reading a variable copies it, so that a later assignment does not change what was read. Where every use of the copy
-/// stands in the same block before the next assignment, the uses read the variable itself.
+/// Reading a variable copies it, so that a later assignment does not change what was read. Up to the next assignment in
+/// its block the uses of the copy read the variable itself; a copy that nobody reads any more is dead code.
 fn forward_copies(builder: &Builder, blocks: &mut [Block]) {
-    let total = count_uses(builder, blocks);
+    let mut source: Vec<Option<Reg>> = vec![None; builder.regs.len()];
+    let mut copies: Vec<Vec<Reg>> = vec![Vec::new(); builder.regs.len()];
     for block in blocks {
-        let mut i = 0;
-        while i < block.insts.len() {
-            let Some((value, variable)) = copy(builder, &block.insts[i]) else {
-                i += 1;
-                continue;
-            };
-            if builder.regs[value.index()].variable {
-                i += 1;
-                continue;
+        let mut touched = Vec::new();
+        let rename = |reg: Reg, source: &[Option<Reg>]| source[reg.index()].unwrap_or(reg);
+        for inst in &mut block.insts {
+            let specs = Form::of(inst.op).operands;
+            for (operand, _) in inst.operands.iter_mut().zip(specs).filter(|(_, spec)| spec.role != Role::Def)
+            {
+                operand.map_regs(&mut |reg| rename(reg, &source));
             }
-            let source_changes = builder.regs[variable.index()].variable;
-            let mut found = 0;
-            for inst in &block.insts[i + 1..] {
-                inst.for_each_use(|reg| found += u32::from(reg == value));
-                let mut assigned = false;
-                inst.for_each_def(|reg| assigned |= reg == variable);
-                if assigned && source_changes {
-                    break;
-                }
-                if found == total[value.index()] {
-                    break;
-                }
+            if let Some(guard) = &mut inst.guard {
+                guard.pred = rename(guard.pred, &source);
             }
-            let branch_reads = matches!(block.term, Terminator::Branch { pred, .. } if pred == value);
-            if found != total[value.index()] || branch_reads {
-                i += 1;
-                continue;
-            }
-            let mut left = found;
-            for inst in &mut block.insts[i + 1..] {
-                if left == 0 {
-                    break;
+            inst.for_each_def(|reg| {
+                for value in copies[reg.index()].drain(..) {
+                    source[value.index()] = None;
                 }
-                let mut rename = |reg: Reg| {
-                    if reg == value {
-                        left -= 1;
-                        variable
-                    } else {
-                        reg
-                    }
-                };
-                inst.operands.iter_mut().for_each(|operand| operand.map_regs(&mut rename));
-                if let Some(guard) = &mut inst.guard {
-                    guard.pred = rename(guard.pred);
-                }
+            });
+            if let Some((value, variable)) = copy(builder, inst)
+                && !builder.regs[value.index()].variable
+            {
+                source[value.index()] = Some(variable);
+                copies[variable.index()].push(value);
+                touched.push((value, variable));
             }
-            block.insts.remove(i);
+        }
+        if let Terminator::Branch { pred, .. } = &mut block.term {
+            *pred = rename(*pred, &source);
+        }
+        for (value, variable) in touched {
+            source[value.index()] = None;
+            copies[variable.index()].clear();
         }
     }
 }
@@ -350,46 +340,52 @@ fn forward_copies(builder: &Builder, blocks: &mut [Block]) {
 /// `op d, …; mov x, d` with no other use of `d`, and none of `x` in between, becomes `op x, …`.
 fn retarget_copies(builder: &Builder, blocks: &mut [Block]) {
     let uses = count_uses(builder, blocks);
-    for block in blocks {
-        let mut i = 0;
-        while i < block.insts.len() {
-            let Some((variable, value)) = copy(builder, &block.insts[i]) else {
-                i += 1;
+    // Position of the latest definition and of the latest mention, with the block that it stands in.
+    let mut defined = vec![(usize::MAX, 0); builder.regs.len()];
+    let mut mentioned = vec![(usize::MAX, 0); builder.regs.len()];
+    for (b, block) in blocks.iter_mut().enumerate() {
+        let mut dead = vec![false; block.insts.len()];
+        for i in 0..block.insts.len() {
+            let retargeted = copy(builder, &block.insts[i]).and_then(|(variable, value)| {
+                let (at, j) = defined[value.index()];
+                let (last_block, last) = mentioned[variable.index()];
+                let free = last_block != b || last <= j;
+                let single = uses[value.index()] == 1 && !builder.regs[value.index()].variable;
+                (at == b && free && single && block.insts[j].guard.is_none()).then_some((variable, value, j))
+            });
+            if let Some((variable, value, j)) = retargeted {
+                let specs = Form::of(block.insts[j].op).operands;
+                for (operand, _) in
+                    block.insts[j].operands.iter_mut().zip(specs).filter(|(_, spec)| spec.role == Role::Def)
+                {
+                    operand.map_regs(&mut |reg| if reg == value { variable } else { reg });
+                }
+                dead[i] = true;
+                mentioned[variable.index()] = (b, i);
+                defined[variable.index()] = (b, j);
                 continue;
-            };
-            if uses[value.index()] != 1 || builder.regs[value.index()].variable {
-                i += 1;
-                continue;
             }
-            let mut made = None;
-            for (j, inst) in block.insts[..i].iter().enumerate().rev() {
-                let mut defines = false;
-                inst.for_each_def(|reg| defines |= reg == value);
-                if defines {
-                    made = (inst.guard.is_none()).then_some(j);
-                    break;
-                }
-                let mut touches = false;
-                inst.for_each_use(|reg| touches |= reg == variable);
-                inst.for_each_def(|reg| touches |= reg == variable);
-                if touches {
-                    break;
-                }
-            }
-            match made {
-                Some(j) => {
-                    let specs = Form::of(block.insts[j].op).operands;
-                    for (operand, spec) in block.insts[j].operands.iter_mut().zip(specs) {
-                        if spec.role == crate::isa::Role::Def {
-                            operand.map_regs(&mut |reg| if reg == value { variable } else { reg });
-                        }
-                    }
-                    block.insts.remove(i);
-                }
-                None => i += 1,
-            }
+            let inst = &block.insts[i];
+            inst.for_each_use(|reg| mentioned[reg.index()] = (b, i));
+            inst.for_each_def(|reg| {
+                mentioned[reg.index()] = (b, i);
+                defined[reg.index()] = (b, i);
+            });
         }
+        drop_marked(block, &dead);
     }
+}
+
+/// Takes the marked instructions out of a block; comments stay above what they stood above.
+fn drop_marked(block: &mut Block, dead: &[bool]) {
+    if !dead.contains(&true) {
+        return;
+    }
+    for (at, _) in &mut block.comments.0 {
+        *at -= dead[..(*at).min(dead.len())].iter().filter(|dead| **dead).count();
+    }
+    let mut dead = dead.iter();
+    block.insts.retain(|_| dead.next() != Some(&true));
 }
 
 /// Removes instructions without effect whose results nobody reads, last first, until none is left.
@@ -398,20 +394,18 @@ fn remove_dead(builder: &Builder, blocks: &mut [Block]) {
     loop {
         let mut removed = false;
         for block in blocks.iter_mut().rev() {
-            for i in (0..block.insts.len()).rev() {
-                let inst = &block.insts[i];
+            let mut dead = vec![false; block.insts.len()];
+            for (inst, dead) in block.insts.iter().zip(&mut dead).rev() {
                 let removable = matches!(Form::of(inst.op).effect, Effect::Pure | Effect::Load);
                 let mut wanted = false;
                 inst.for_each_def(|reg| wanted |= uses[reg.index()] > 0);
                 if removable && !wanted {
                     inst.for_each_use(|reg| uses[reg.index()] -= 1);
-                    block.insts.remove(i);
-                    for (at, _) in &mut block.comments.0 {
-                        *at -= usize::from(*at > i);
-                    }
+                    *dead = true;
                     removed = true;
                 }
             }
+            drop_marked(block, &dead);
         }
         if !removed {
             return;

@@ -122,6 +122,8 @@ pub struct Slots {
     pub d: u32,
     /// The operands.
     pub s: [u32; 4],
+    /// [`WarpFn::context`].
+    pub context: u32,
 }
 
 /// A pure instruction over a warp.
@@ -133,16 +135,23 @@ pub struct WarpFn {
     pub result: Class,
     /// Classes of the operands.
     pub operands: &'static [Class],
+    /// What `run` needs to know of the instruction's modifiers, in a code of its own.
+    pub context: u32,
 }
 
 impl WarpFn {
+    /// The same function with a context.
+    pub const fn with(self, context: u32) -> WarpFn {
+        WarpFn { context, ..self }
+    }
+
     /// Its result for one thread; `None` unless it takes this number of operands. Operands are bits, zero-extended.
     pub fn scalar(&self, operands: &[u64]) -> Option<u64> {
         if operands.len() != self.operands.len() {
             return None;
         }
         let mut file = RegFile::default();
-        let mut slots = Slots { d: file.push(self.result), ..Slots::default() };
+        let mut slots = Slots { d: file.push(self.result), context: self.context, ..Slots::default() };
         for ((slot, class), bits) in slots.s.iter_mut().zip(self.operands).zip(operands) {
             *slot = file.push_splat(*class, *bits);
         }
@@ -239,27 +248,32 @@ impl Lane for bool {
     }
 }
 
-/// Makes a [`WarpFn`] from a scalar formula: `lanes!(|a: f32, b: f32| -> f32 { a + b })`.
+/// Makes a [`WarpFn`] from a scalar formula: `lanes!(|a: f32, b: f32| -> f32 { a + b })`. With `with file, at;` in front the
+/// formula may read the register file (`file.approx`) and the slots (`at.context`).
 #[macro_export]
 #[doc(hidden)]
 macro_rules! lanes {
-    (|$($a:ident : $A:ty),*| -> $D:ty $body:block) => {{
-        fn run(file: &mut $crate::emu::lane::RegFile, at: &$crate::emu::lane::Slots, active: u32) {
+    (|$($a:ident : $A:ty),*| -> $D:ty $body:block) => {
+        $crate::emu::lane::lanes!(with file, at; |$($a: $A),*| -> $D $body)
+    };
+    (with $file:ident, $at:ident; |$($a:ident : $A:ty),*| -> $D:ty $body:block) => {{
+        fn run($file: &mut $crate::emu::lane::RegFile, $at: &$crate::emu::lane::Slots, active: u32) {
             let mut out = <$D as $crate::emu::lane::Lane>::ZERO;
             {
-                let mut slots = at.s.iter();
-                $(let $a = <$A as $crate::emu::lane::Lane>::store(file, slots.next().copied().unwrap_or(0));)*
+                let mut slots = $at.s.iter();
+                $(let $a = <$A as $crate::emu::lane::Lane>::store($file, slots.next().copied().unwrap_or(0));)*
                 for lane in 0..$crate::emu::lane::LANES {
                     $(let $a = <$A as $crate::emu::lane::Lane>::at($a, lane);)*
                     <$D as $crate::emu::lane::Lane>::put(&mut out, lane, $body);
                 }
             }
-            <$D as $crate::emu::lane::Lane>::commit(file, at.d, &out, active);
+            <$D as $crate::emu::lane::Lane>::commit($file, $at.d, &out, active);
         }
         $crate::emu::lane::WarpFn {
             run,
             result: <$D as $crate::emu::lane::Lane>::CLASS,
             operands: &[$(<$A as $crate::emu::lane::Lane>::CLASS),*],
+            context: 0,
         }
     }};
 }
@@ -285,6 +299,7 @@ macro_rules! whole {
             run,
             result: <$D as $crate::emu::lane::Lane>::CLASS,
             operands: &[$(<$A as $crate::emu::lane::Lane>::CLASS),*],
+            context: 0,
         }
     }};
 }
@@ -297,12 +312,13 @@ mod tests {
     #[test]
     fn only_active_lanes_are_kept() {
         let mut file = RegFile::default();
-        let (d, a, p) = (file.push_splat(Class::W32, 7), file.push_splat(Class::W32, 1), file.push(Class::Pred));
+        let (d, a, p) =
+            (file.push_splat(Class::W32, 7), file.push_splat(Class::W32, 1), file.push(Class::Pred));
         let add = lanes!(|a: u32, b: u32| -> u32 { a + b });
-        (add.run)(&mut file, &Slots { d, s: [a, d, 0, 0] }, 0b101);
+        (add.run)(&mut file, &Slots { d, s: [a, d, 0, 0], context: 0 }, 0b101);
         assert_eq!(file.w32[d as usize][..4], [8, 7, 8, 7]);
         let less = lanes!(|a: u32, b: u32| -> bool { a < b });
-        (less.run)(&mut file, &Slots { d: p, s: [a, d, 0, 0] }, 0xffff);
+        (less.run)(&mut file, &Slots { d: p, s: [a, d, 0, 0], context: 0 }, 0xffff);
         assert_eq!(file.pred[p as usize], 0xffff);
         assert_eq!(add.scalar(&[2, 3]), Some(5));
         assert_eq!(add.scalar(&[2]), None);

@@ -88,8 +88,6 @@ slots! {
     }
     /// Number of elements of a vector access.
     Vec "vec" { V2 "v2", V4 "v4", V8 "v8", }
-    /// The read-only data path.
-    Nc "nc" { Nc "nc", }
     /// Cache operator of a load.
     LdCop "ldcop" { Ca "ca", Cg "cg", Cs "cs", Lu "lu", Cv "cv", }
     /// Cache operator of a store.

@@ -93,7 +93,8 @@ fn parse(syntax: &'static str) -> Syntax {
             }
         }
     }
-    let names = operand_text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty());
+    let names =
+        operand_text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty());
     Syntax { head, operands, names: names.collect() }
 }
 

@@ -83,7 +83,7 @@ pub fn parameter_type(operation: &Operation, source: &ParamSource, entry: &Entry
     match source {
         ParamSource::Arg(arg) => match operation.args.get(*arg).map(|arg| &arg.kind) {
             Some(ArgKind::Buffer { dtype, .. }) => format!("{dtype}*"),
-            Some(ArgKind::Scalar { ty }) => ty.suffix().to_owned(),
+            Some(kind) => kind.param_ty().suffix().to_owned(),
             None => declared_type(entry, index),
         },
         ParamSource::Size(_) => declared_type(entry, index),
@@ -129,6 +129,9 @@ fn describe_step(operation: &Operation, step: &Step, entry: &Entry, line: &mut i
             Some(ArgKind::Buffer { direction, len, align, .. }) => {
                 let name = &param.name;
                 format!("parameter {name}: {ty}, {}, {len} elements, aligned to {align}", direction.name())
+            }
+            Some(ArgKind::Stride { of }) => {
+                format!("parameter {}: {ty}, elements between rows of {of}", param.name)
             }
             Some(ArgKind::Scalar { .. }) | None => format!("parameter {}: {ty}", param.name),
         });

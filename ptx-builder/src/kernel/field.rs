@@ -183,9 +183,17 @@ impl Fields {
         Ok(fields)
     }
 
+    /// Whether a field is given; it counts as known from then on.
+    pub fn has(&mut self, name: &'static str) -> bool {
+        if !self.asked.contains(&name) {
+            self.asked.push(name);
+        }
+        self.given.iter().any(|(known, _)| known == name)
+    }
+
     /// Takes a field that may be absent.
     pub fn optional<T: Baked>(&mut self, name: &'static str) -> Result<Option<T>, FieldError> {
-        self.asked.push(name);
+        self.has(name);
         let Some(at) = self.given.iter().position(|(known, _)| known == name) else { return Ok(None) };
         let (_, text) = self.given.remove(at);
         T::parse(&text)

@@ -47,6 +47,8 @@ pub struct DeviceInfo {
     pub clusters: bool,
     /// CUDA release of the driver.
     pub driver: CudaVersion,
+    /// Which build of the driver it is, as the system tells; empty where it does not.
+    pub driver_build: String,
 }
 
 impl DeviceInfo {
@@ -106,6 +108,7 @@ impl DeviceInfo {
             clusters: capability.0 >= 9
                 && read(Attribute::CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH).unwrap_or(0) > 0,
             driver,
+            driver_build: driver_build(),
         })
     }
 
@@ -148,6 +151,12 @@ impl DeviceInfo {
     }
 }
 
+/// The first line that Linux shows of the driver, which names its version and build.
+fn driver_build() -> String {
+    let text = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
+    text.lines().next().unwrap_or_default().trim().to_owned()
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -173,6 +182,7 @@ pub(crate) mod tests {
             l2_bytes: 62_914_560,
             clusters: true,
             driver: CudaVersion::new(13, 0),
+            driver_build: String::new(),
         }
     }
 

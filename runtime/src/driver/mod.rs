@@ -86,6 +86,10 @@ const OPTIONAL: &[(&str, CudaVersion)] = &[
     ("cuFuncGetName", CudaVersion::new(12, 3)),
     ("cuFuncGetParamInfo", CudaVersion::new(12, 4)),
     ("cuFuncLoad", CudaVersion::new(12, 4)),
+    ("cuLinkAddData_v2", OLDEST),
+    ("cuLinkComplete", OLDEST),
+    ("cuLinkCreate_v2", OLDEST),
+    ("cuLinkDestroy", OLDEST),
     ("cuModuleEnumerateFunctions", CudaVersion::new(12, 4)),
     ("cuModuleGetFunctionCount", CudaVersion::new(12, 4)),
 ];
@@ -258,6 +262,7 @@ mod tests {
         let sources = [
             include_str!("mod.rs"),
             include_str!("info.rs"),
+            include_str!("../compile.rs"),
             include_str!("../cuda.rs"),
             include_str!("../function.rs"),
             include_str!("../launch.rs"),

@@ -1,0 +1,27 @@
+//! `ptxsmith emit`: the text of a kernel, and its manifest.
+
+use ptxsmith_builder::kernel::emit::emit as emit_text;
+
+use crate::args::Emit;
+use crate::error::Error;
+use crate::manifest::manifest;
+use crate::outcome::{Outcome, pretty};
+use crate::output::Outputs;
+use crate::request;
+
+/// Emits a kernel.
+pub(crate) fn emit(args: &Emit) -> Result<Outcome, Error> {
+    let target = request::target(&args.target)?;
+    let (info, kernel) = request::kernel(&args.kernel)?;
+    let emitted = emit_text(kernel.as_ref(), target).map_err(|error| Error::kernel(info.name, error))?;
+    let mut outputs = Outputs::default();
+    if let Some(path) = &args.manifest {
+        outputs.stage(path, pretty(&manifest(&emitted)).as_bytes())?;
+    }
+    if let Some(path) = &args.output {
+        outputs.stage(path, emitted.text.as_bytes())?;
+    }
+    outputs.commit()?;
+    let stdout = if args.output.is_some() { String::new() } else { emitted.text };
+    Ok(Outcome::text(stdout))
+}

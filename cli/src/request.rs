@@ -1,0 +1,128 @@
+//! Reads what the options of several commands have in common: kernels, targets, devices, `name=value` pairs.
+
+use ptxsmith_builder::kernel::{AnyKernel, nearest};
+use ptxsmith_builder::target::Target;
+use ptxsmith_kernels::registry::{self, KernelInfo};
+
+use crate::args::KernelArgs;
+use crate::error::Error;
+
+/// The kernel value that the options describe.
+pub(crate) fn kernel(args: &KernelArgs) -> Result<(&'static KernelInfo, Box<dyn AnyKernel>), Error> {
+    let info = registry::find(&args.kernel)?;
+    let fields = (info.fields)();
+    let mut all = Vec::with_capacity(args.set.len() + args.schedule.len());
+    for (option, texts) in [("--set", &args.set), ("--schedule", &args.schedule)] {
+        for (name, value) in pairs(option, "field=value", texts)? {
+            let known = fields.iter().find(|field| field.name == name);
+            let wanted = known.map(|field| if field.schedule { "--schedule" } else { "--set" });
+            if let Some(wanted) = wanted.filter(|wanted| *wanted != option) {
+                return Err(Error::WrongOption { kernel: info.name, field: name, wanted });
+            }
+            all.push((name, value));
+        }
+    }
+    let kernel = info.parse(all).map_err(|error| Error::kernel(info.name, error))?;
+    Ok((info, kernel))
+}
+
+/// `name=value` texts of an option, in order.
+pub(crate) fn pairs(
+    option: &'static str,
+    form: &'static str,
+    texts: &[String],
+) -> Result<Vec<(String, String)>, Error> {
+    texts
+        .iter()
+        .map(|text| match text.split_once('=') {
+            Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+                Ok((name.to_owned(), value.to_owned()))
+            }
+            _ => Err(Error::NotAPair { option, text: text.clone(), form }),
+        })
+        .collect()
+}
+
+/// A target by name.
+pub(crate) fn target(text: &str) -> Result<Target, Error> {
+    text.parse().map_err(|_| {
+        let names: Vec<String> = Target::all().iter().map(Target::to_string).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        Error::Value {
+            option: "--target",
+            value: text.to_owned(),
+            allowed: format!("a known target: {}", names.join(", ")),
+            near: nearest(text, &names).map(str::to_owned),
+        }
+    })
+}
+
+/// Where a kernel runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DeviceName {
+    /// The emulator.
+    Emulated,
+    /// A CUDA device, by ordinal.
+    Cuda(usize),
+}
+
+/// A device by name: `emulated`, `cuda`, `cuda:N`.
+pub(crate) fn device(text: &str) -> Result<DeviceName, Error> {
+    let wrong = || Error::Value {
+        option: "--device",
+        value: text.to_owned(),
+        allowed: "emulated, cuda or cuda:N with a device number N".to_owned(),
+        near: nearest(text, &["emulated", "cuda"]).map(str::to_owned),
+    };
+    match text.split_once(':') {
+        None if text == "emulated" => Ok(DeviceName::Emulated),
+        None if text == "cuda" => Ok(DeviceName::Cuda(0)),
+        Some(("cuda", ordinal)) if ordinal.bytes().all(|byte| byte.is_ascii_digit()) => {
+            ordinal.parse().map(DeviceName::Cuda).map_err(|_| wrong())
+        }
+        _ => Err(wrong()),
+    }
+}
+
+impl std::fmt::Display for DeviceName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            DeviceName::Emulated => f.write_str("emulated"),
+            DeviceName::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_read_strictly() {
+        assert_eq!(device("emulated").ok(), Some(DeviceName::Emulated));
+        assert_eq!(device("cuda").ok(), Some(DeviceName::Cuda(0)));
+        assert_eq!(device("cuda:3").ok(), Some(DeviceName::Cuda(3)));
+        for text in
+            ["", "cuda:", "cuda:-1", "cuda:+1", "cuda:x", "emulated:0", "CUDA", "cuda:99999999999999999999"]
+        {
+            let error = device(text).expect_err(text).to_string();
+            assert!(error.contains(&format!("`{text}`")) && error.contains("cuda:N"), "{error}");
+        }
+    }
+
+    #[test]
+    fn pairs_need_a_name_and_a_value() {
+        let read = |text: &str| pairs("--bind", "arg=TENSOR", &[text.to_owned()]);
+        assert_eq!(read("x=a=b").ok(), Some(vec![("x".to_owned(), "a=b".to_owned())]));
+        for text in ["x", "=a", "x=", ""] {
+            let error = read(text).expect_err(text).to_string();
+            assert_eq!(error, format!("--bind `{text}` is not of the form arg=TENSOR"));
+        }
+    }
+
+    #[test]
+    fn a_misspelt_target_gets_a_hint() {
+        let error = target("sm90").expect_err("not a target").to_string();
+        assert!(error.contains("`sm90`") && error.contains("did you mean `sm_90`?"), "{error}");
+    }
+}

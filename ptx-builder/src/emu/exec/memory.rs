@@ -1,0 +1,486 @@
+//! Loads and stores, with their checks.
+//!
+//! An access that cannot be carried out (out of bounds, misaligned, read-only) is reported lane by lane; the run goes on:
+//! a load gives 0, a store is dropped. A load of bytes that nobody has written is reported and gives what is there.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::pattern::{Runs, sectors, wavefronts};
+use super::{At, Block, Env, Warp};
+use crate::emu::bits::Bits;
+use crate::emu::decode::{AddrBase, MemOp, NONE, Slot, Space, extend};
+use crate::emu::finding::{Kind, Other, Where};
+use crate::emu::lane::{Class, LANES, RegFile};
+use crate::emu::memory::{Access as Rights, Resolved};
+use crate::emu::race::{Access, Mode};
+
+/// Lanes whose access can be carried out.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spot {
+    lane: u32,
+    lanes: u32,
+    /// Buffer; [`NONE`] for shared memory.
+    buffer: u32,
+    /// First byte within the storage.
+    byte: usize,
+}
+
+#[derive(Debug)]
+struct Spots {
+    list: [Spot; LANES],
+    len: usize,
+}
+
+/// Why an access cannot be carried out.
+struct Problem {
+    kind: Kind,
+    memory: Where,
+}
+
+fn addresses(regs: &RegFile, op: &MemOp) -> [u64; LANES] {
+    match op.base {
+        AddrBase::None => [op.offset; LANES],
+        AddrBase::W32(at) => regs.w32[at as usize].map(|base| u64::from(base).wrapping_add(op.offset)),
+        AddrBase::W64(at) => regs.w64[at as usize].map(|base| base.wrapping_add(op.offset)),
+    }
+}
+
+/// Where `total` bytes of accesses at `address` lie.
+fn locate(env: &Env<'_>, op: &MemOp, address: u64, total: u64, store: bool) -> Result<(u32, usize), Problem> {
+    match op.space {
+        Space::Global => {
+            let (buffer, byte) = match env.memory.resolve(address, total) {
+                Resolved::Inside { buffer, byte } => (buffer, byte),
+                Resolved::Outside { buffer, offset } => {
+                    let kind = match &op.origins {
+                        Some(origins) if !origins.contains(&buffer) => Kind::CrossBuffer,
+                        _ => Kind::OutOfBounds,
+                    };
+                    return Err(Problem { kind, memory: Where::Global(buffer, offset) });
+                }
+                Resolved::Unmapped => {
+                    return Err(Problem { kind: Kind::InvalidAddress, memory: Where::Nowhere });
+                }
+            };
+            let data = &env.memory.buffers[buffer as usize];
+            let memory = Where::Global(buffer, byte as i64 - data.head as i64);
+            if !address.is_multiple_of(u64::from(op.bytes)) {
+                return Err(Problem { kind: Kind::Misaligned, memory });
+            }
+            if op.origins.as_ref().is_some_and(|origins| !origins.contains(&buffer)) {
+                return Err(Problem { kind: Kind::CrossBuffer, memory });
+            }
+            if store && data.access == Rights::ReadOnly {
+                return Err(Problem { kind: Kind::ReadOnlyWrite, memory });
+            }
+            Ok((buffer, byte))
+        }
+        Space::Shared => {
+            let memory = Where::Shared(address as i64);
+            let end = address.checked_add(total);
+            let within = |start: u32, len: u32| {
+                let (start, len) = (u64::from(start), u64::from(len));
+                address >= start && end.is_some_and(|end| end <= start + len)
+            };
+            let inside = within(0, env.program.shared_bytes)
+                && op.origins.as_ref().is_none_or(|arrays| {
+                    arrays.iter().any(|array| {
+                        let at = env.program.arrays[*array as usize];
+                        within(at.start, at.len)
+                    })
+                });
+            if !inside {
+                return Err(Problem { kind: Kind::OutOfBounds, memory });
+            }
+            if !address.is_multiple_of(u64::from(op.bytes)) {
+                return Err(Problem { kind: Kind::Misaligned, memory });
+            }
+            Ok((NONE, address as usize))
+        }
+    }
+}
+
+#[cold]
+fn report_problem(
+    env: &mut Env<'_>,
+    at: At,
+    op: &MemOp,
+    lane: u32,
+    address: u64,
+    store: bool,
+    problem: &Problem,
+) {
+    let what = if store { "store" } else { "load" };
+    let bytes = op.bytes;
+    let memory = env.memory;
+    let shared = env.program.shared_bytes;
+    env.report(problem.kind, at, lane, problem.memory, || match (problem.kind, problem.memory) {
+        (Kind::OutOfBounds, Where::Global(buffer, _)) => {
+            format!(
+                "{what} of {bytes} bytes outside of a buffer of {} bytes",
+                memory.buffers[buffer as usize].len
+            )
+        }
+        (Kind::OutOfBounds, _) if op.origins.is_some() => {
+            format!("{what} of {bytes} bytes outside of the shared array")
+        }
+        (Kind::OutOfBounds, _) => {
+            format!("{what} of {bytes} bytes outside of {shared} bytes of shared memory")
+        }
+        (Kind::Misaligned, _) => {
+            format!("{what} of {bytes} bytes at address {address:#x}, not a multiple of {bytes}")
+        }
+        (Kind::CrossBuffer, _) => format!("{what} of {bytes} bytes through a pointer to another buffer"),
+        (Kind::InvalidAddress, _) if address < 1 << 20 => {
+            format!("{what} of {bytes} bytes at address {address:#x}, a null pointer with an offset")
+        }
+        (Kind::InvalidAddress, _) => {
+            format!("{what} of {bytes} bytes at address {address:#x}, where no buffer is")
+        }
+        _ => format!("{what} of {bytes} bytes to a buffer that the kernel may only read"),
+    });
+}
+
+/// Finds every lane's place; reports those that have none.
+fn place(
+    env: &mut Env<'_>,
+    at: At,
+    op: &MemOp,
+    addresses: &[u64; LANES],
+    active: u32,
+    runs: &Runs,
+    store: bool,
+) -> Spots {
+    let mut spots = Spots { list: [Spot::default(); LANES], len: 0 };
+    for run in runs.as_slice() {
+        let total = u64::from(run.lanes) * u64::from(op.bytes);
+        match locate(env, op, run.address, total, store) {
+            Ok((buffer, byte)) => {
+                spots.list[spots.len] = Spot { lane: run.lane, lanes: run.lanes, buffer, byte };
+                spots.len += 1;
+            }
+            Err(problem) if runs.uniform => {
+                for lane in (0..32).filter(|lane| active >> lane & 1 == 1) {
+                    report_problem(env, at, op, lane, run.address, store, &problem);
+                }
+            }
+            Err(_) => {
+                for lane in run.lane..run.lane + run.lanes {
+                    let address = addresses[lane as usize];
+                    match locate(env, op, address, u64::from(op.bytes), store) {
+                        Ok((buffer, byte)) => {
+                            spots.list[spots.len] = Spot { lane, lanes: 1, buffer, byte };
+                            spots.len += 1;
+                        }
+                        Err(problem) => report_problem(env, at, op, lane, address, store, &problem),
+                    }
+                }
+            }
+        }
+    }
+    spots
+}
+
+/// Counts a request.
+fn count(env: &mut Env<'_>, op: &MemOp, addresses: &[u64; LANES], runs: &Runs, inst: u32, active: u32) {
+    let (moved, minimum) = match op.space {
+        Space::Global => sectors(runs.as_slice(), op.bytes),
+        Space::Shared => wavefronts(addresses, active, runs, op.bytes),
+    };
+    let traffic = &mut env.counters.insts[inst as usize].traffic;
+    traffic.requests += 1;
+    traffic.bytes += u64::from(active.count_ones()) * u64::from(op.bytes);
+    traffic.moved += moved;
+    traffic.minimum += minimum;
+}
+
+/// Logs an access for the race detectors.
+fn log(block: &mut Block, warp: &Warp, op: &MemOp, spot: &Spot, mode: Mode, mask: u32, inst: u32) {
+    let start = spot.byte as u64;
+    block.log.push(Access {
+        buffer: spot.buffer,
+        mode,
+        warp: warp.index as u8,
+        lane: spot.lane as u8,
+        width: op.bytes as u8,
+        start,
+        end: start + u64::from(spot.lanes) * u64::from(op.bytes),
+        mask,
+        inst,
+        clock: warp.clock,
+        order: warp.order,
+    });
+}
+
+/// Reports lanes that read bytes which nobody has written.
+#[cold]
+fn report_uninit(env: &mut Env<'_>, at: At, op: &MemOp, spot: &Spot, init: &Bits, readers: u32) {
+    let bytes = op.bytes as usize;
+    for lane in (0..32).filter(|lane| readers >> lane & 1 == 1) {
+        let step = if spot.lanes == 1 { 0 } else { (lane - spot.lane) as usize };
+        let start = spot.byte + step * bytes;
+        let Some(byte) = init.first_clear(start, start + bytes) else { continue };
+        let (kind, memory) = if spot.buffer == NONE {
+            (Kind::UninitShared, Where::Shared(byte as i64))
+        } else {
+            let head = env.memory.buffers[spot.buffer as usize].head;
+            (Kind::UninitGlobal, Where::Global(spot.buffer, byte as i64 - head as i64))
+        };
+        env.report(kind, at, lane, memory, || format!("load of {bytes} bytes that nobody has written"));
+    }
+}
+
+/// A load.
+pub(super) fn load(
+    env: &mut Env<'_>,
+    block: &mut Block,
+    warp: &mut Warp,
+    op: &MemOp,
+    inst: u32,
+    active: u32,
+) {
+    let addresses = addresses(&warp.regs, op);
+    let runs = Runs::of(&addresses, active, op.bytes);
+    count(env, op, &addresses, &runs, inst, active);
+    let at = At { block: block.linear, warp: warp.index, inst };
+    let spots = place(env, at, op, &addresses, active, &runs, false);
+    let lanes_of = |spot: &Spot| {
+        if runs.uniform { active } else { (u32::MAX >> (32 - spot.lanes)) << spot.lane }
+    };
+    let mut done = 0;
+    for spot in &spots.list[..spots.len] {
+        let readers = lanes_of(spot);
+        done |= readers;
+        let bytes = spot.lanes as usize * op.bytes as usize;
+        let end = spot.byte + bytes;
+        let mask = if runs.uniform { active } else { 0 };
+        if spot.buffer == NONE {
+            if !block.shared_init.all(spot.byte, end) {
+                report_uninit(env, at, op, spot, &block.shared_init, readers);
+            }
+            log(block, warp, op, spot, Mode::Read, mask, inst);
+            fetch(&block.shared, &mut warp.regs, op, spot, runs.uniform, active);
+        } else {
+            let memory = env.memory;
+            let buffer = &memory.buffers[spot.buffer as usize];
+            if !buffer.complete && !buffer.init.all(spot.byte, end) {
+                report_uninit(env, at, op, spot, &buffer.init, readers);
+            }
+            if buffer.access != Rights::ReadOnly {
+                log(block, warp, op, spot, if op.nc { Mode::ReadNc } else { Mode::Read }, mask, inst);
+            }
+            env.counters.buffers[spot.buffer as usize].0 +=
+                u64::from(readers.count_ones()) * u64::from(op.bytes);
+            let sector = |byte: usize| (byte + buffer.skew) / 32;
+            env.touched[spot.buffer as usize].loaded.set(sector(spot.byte), sector(end - 1) + 1);
+            fetch(&buffer.words, &mut warp.regs, op, spot, runs.uniform, active);
+        }
+    }
+    let failed = active & !done;
+    if failed != 0 {
+        for slot in &op.regs {
+            warp.regs.fill(slot.class, slot.at, 0, failed);
+        }
+    }
+}
+
+/// Bytes of a word array, at most 8, within one aligned unit of their size.
+fn get(words: &[AtomicU32], byte: usize, width: u32) -> u64 {
+    let word = |at: usize| words.get(at).map_or(0, |word| u64::from(word.load(Relaxed)));
+    match width {
+        8 => word(byte / 4) | word(byte / 4 + 1) << 32,
+        _ => word(byte / 4) >> (8 * (byte % 4)),
+    }
+}
+
+/// Moves a spot's bytes into registers.
+fn fetch(words: &[AtomicU32], regs: &mut RegFile, op: &MemOp, spot: &Spot, uniform: bool, active: u32) {
+    let elem = op.elem;
+    if uniform {
+        for (k, slot) in op.regs.iter().enumerate() {
+            let raw = get(words, spot.byte + k * elem as usize, elem);
+            regs.fill(slot.class, slot.at, extend(raw, elem * 8, op.sign), active);
+        }
+        return;
+    }
+    let count = op.regs.len();
+    let (first, lanes) = (spot.lane as usize, spot.lanes as usize);
+    for (k, slot) in op.regs.iter().enumerate() {
+        match (elem, slot.class) {
+            (4, Class::W32) => {
+                let at = spot.byte / 4;
+                let source = &words[at..at + lanes * count];
+                let out = &mut regs.w32[slot.at as usize][first..first + lanes];
+                for (lane, out) in out.iter_mut().enumerate() {
+                    *out = source[lane * count + k].load(Relaxed);
+                }
+            }
+            _ => {
+                for lane in 0..lanes {
+                    let byte = spot.byte + (lane * count + k) * elem as usize;
+                    let bits = extend(get(words, byte, elem), elem * 8, op.sign);
+                    regs.set(slot.class, slot.at, first + lane, bits);
+                }
+            }
+        }
+    }
+}
+
+/// A store.
+pub(super) fn store(
+    env: &mut Env<'_>,
+    block: &mut Block,
+    warp: &mut Warp,
+    op: &MemOp,
+    inst: u32,
+    active: u32,
+) {
+    let addresses = addresses(&warp.regs, op);
+    let runs = Runs::of(&addresses, active, op.bytes);
+    count(env, op, &addresses, &runs, inst, active);
+    let at = At { block: block.linear, warp: warp.index, inst };
+    let spots = place(env, at, op, &addresses, active, &runs, true);
+    let list = &spots.list[..spots.len];
+    if runs.uniform && active.count_ones() > 1 || list.len() > 1 {
+        overlaps(env, at, warp, op, &addresses, active, list);
+    }
+    for spot in list {
+        let end = spot.byte + spot.lanes as usize * op.bytes as usize;
+        let mask = if runs.uniform { active } else { 0 };
+        // The last lane's value stays where several lanes write one address.
+        let lane = if runs.uniform { 31 - active.leading_zeros() } else { spot.lane };
+        let from = Spot { lane, ..*spot };
+        log(block, warp, op, spot, Mode::Write, mask, inst);
+        if spot.buffer == NONE {
+            put(&block.shared, &warp.regs, op, &from);
+            block.shared_init.set(spot.byte, end);
+        } else {
+            let memory = env.memory;
+            let buffer = &memory.buffers[spot.buffer as usize];
+            put(&buffer.words, &warp.regs, op, &from);
+            if !buffer.complete {
+                buffer.init.set(spot.byte, end);
+            }
+            let lanes = if runs.uniform { active.count_ones() } else { spot.lanes };
+            env.counters.buffers[spot.buffer as usize].1 += u64::from(lanes) * u64::from(op.bytes);
+            let sector = |byte: usize| (byte + buffer.skew) / 32;
+            env.touched[spot.buffer as usize].stored.set(sector(spot.byte), sector(end - 1) + 1);
+        }
+    }
+}
+
+/// Moves registers into a spot's bytes.
+fn put(words: &[AtomicU32], regs: &RegFile, op: &MemOp, spot: &Spot) {
+    let count = op.regs.len();
+    let (first, lanes) = (spot.lane as usize, spot.lanes as usize);
+    let elem = op.elem as usize;
+    match op.elem {
+        4 | 8 => {
+            for (k, slot) in op.regs.iter().enumerate() {
+                for lane in 0..lanes {
+                    let at = (spot.byte + (lane * count + k) * elem) / 4;
+                    let bits = value(regs, *slot, first + lane);
+                    words[at].store(bits as u32, Relaxed);
+                    if elem == 8 {
+                        words[at + 1].store((bits >> 32) as u32, Relaxed);
+                    }
+                }
+            }
+        }
+        _ => {
+            // Whole words are stored at once; the first and the last may be partial, and another thread may be writing
+            // the bytes beside ours.
+            let (mut word, mut mask, mut bits) = (spot.byte / 4, 0u32, 0u32);
+            for lane in 0..lanes {
+                for (k, slot) in op.regs.iter().enumerate() {
+                    let byte = spot.byte + (lane * count + k) * elem;
+                    if byte / 4 != word {
+                        write_part(&words[word], mask, bits);
+                        (word, mask, bits) = (byte / 4, 0, 0);
+                    }
+                    let shift = 8 * (byte % 4);
+                    let ones = u32::MAX >> (32 - 8 * elem);
+                    mask |= ones << shift;
+                    bits |= (value(regs, *slot, first + lane) as u32 & ones) << shift;
+                }
+            }
+            write_part(&words[word], mask, bits);
+        }
+    }
+}
+
+#[inline(always)]
+fn value(regs: &RegFile, slot: Slot, lane: usize) -> u64 {
+    regs.get(slot.class, slot.at, lane)
+}
+
+fn write_part(word: &AtomicU32, mask: u32, bits: u32) {
+    if mask == u32::MAX {
+        word.store(bits, Relaxed);
+    } else {
+        word.fetch_and(!mask, Relaxed);
+        word.fetch_or(bits, Relaxed);
+    }
+}
+
+/// Reports lanes of one store that write different values to the same address.
+fn overlaps(
+    env: &mut Env<'_>,
+    at: At,
+    warp: &Warp,
+    op: &MemOp,
+    addresses: &[u64; LANES],
+    active: u32,
+    list: &[Spot],
+) {
+    let ascending = list.windows(2).all(|pair| {
+        let end = pair[0].byte + pair[0].lanes as usize * op.bytes as usize;
+        pair[0].buffer == pair[1].buffer && end <= pair[1].byte
+    });
+    if list.len() > 1 && ascending {
+        return;
+    }
+    for lane in 1..LANES {
+        if active >> lane & 1 == 0 {
+            continue;
+        }
+        let first = (0..lane).find(|other| active >> other & 1 == 1 && addresses[*other] == addresses[lane]);
+        let Some(first) = first else { continue };
+        let differ = |slot: &Slot| value(&warp.regs, *slot, lane) != value(&warp.regs, *slot, first);
+        if !op.regs.iter().any(differ) {
+            continue;
+        }
+        let Some(spot) = list.iter().find(|spot| covers(spot, lane as u32, list.len())) else { continue };
+        let (kind, memory) = if spot.buffer == NONE {
+            (Kind::SharedRace, Where::Shared(addresses[lane] as i64))
+        } else {
+            let base = env.memory.buffers[spot.buffer as usize].base;
+            (Kind::GlobalRace, Where::Global(spot.buffer, addresses[lane].wrapping_sub(base) as i64))
+        };
+        let other = Other { block: at.block, thread: at.warp * 32 + first as u32, inst: at.inst };
+        env.sink.report(kind, at.inst, at.block, Some(other), || {
+            let message = "lanes of one store write different values to one address".to_owned();
+            (at.warp * 32 + lane as u32, memory, message)
+        });
+    }
+}
+
+/// Whether a spot holds a lane's access; the only spot of a uniform store holds them all.
+fn covers(spot: &Spot, lane: u32, spots: usize) -> bool {
+    spots == 1 && spot.lanes == 1 || (spot.lane..spot.lane + spot.lanes).contains(&lane)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partial_words_leave_their_neighbors() {
+        let words = [AtomicU32::new(0x4433_2211), AtomicU32::new(0)];
+        write_part(&words[0], 0xff00, 0xaa00);
+        assert_eq!(words[0].load(Relaxed), 0x4433_aa11);
+        assert_eq!(get(&words, 1, 1) & 0xff, 0xaa);
+        assert_eq!(get(&words, 2, 2) & 0xffff, 0x4433);
+        assert_eq!(get(&words, 0, 8), 0x4433_aa11);
+    }
+}

@@ -1,0 +1,500 @@
+//! Comparisons, `as`, indexing and type annotations.
+//!
+//! Comparisons of host values are Rust's own; as soon as one side is a kernel value, the result is a predicate. `as` converts
+//! as Rust does: integers wrap, floats saturate to integers, integers round to the nearest float, ties to even.
+
+use std::ops::Deref;
+
+use crate::isa::mods::Cmp;
+use crate::isa::{Mod, Op};
+use crate::value::{Number, Operand, Scalar, Value, compare, emit_value};
+
+/// `<`, `<=`, `>` and `>=`: two host values, or numbers of one type of which at least one is a kernel value.
+#[diagnostic::on_unimplemented(
+    message = "cannot compare `{Self}` with `{B}`",
+    label = "expected numbers of one type",
+    note = "kernel values are never converted silently: write `as` to convert"
+)]
+pub trait CompareOrd<B: ?Sized> {
+    /// `bool` or `Value<bool>`.
+    type Out;
+
+    /// `self < other`.
+    #[track_caller]
+    fn lt(&self, other: &B) -> Self::Out;
+    /// `self <= other`.
+    #[track_caller]
+    fn le(&self, other: &B) -> Self::Out;
+    /// `self > other`.
+    #[track_caller]
+    fn gt(&self, other: &B) -> Self::Out;
+    /// `self >= other`.
+    #[track_caller]
+    fn ge(&self, other: &B) -> Self::Out;
+}
+
+/// `==` and `!=`: two host values, or values of one type of which at least one is a kernel value.
+#[diagnostic::on_unimplemented(
+    message = "cannot compare `{Self}` with `{B}`",
+    label = "expected values of one type",
+    note = "kernel values are never converted silently: write `as` to convert"
+)]
+pub trait CompareEq<B: ?Sized> {
+    /// `bool` or `Value<bool>`.
+    type Out;
+
+    /// `self == other`.
+    #[track_caller]
+    fn eq(&self, other: &B) -> Self::Out;
+    /// `self != other`.
+    #[track_caller]
+    fn ne(&self, other: &B) -> Self::Out;
+}
+
+impl<A: PartialOrd<B> + ?Sized, B: ?Sized> CompareOrd<B> for A {
+    type Out = bool;
+
+    fn lt(&self, other: &B) -> bool {
+        self < other
+    }
+    fn le(&self, other: &B) -> bool {
+        self <= other
+    }
+    fn gt(&self, other: &B) -> bool {
+        self > other
+    }
+    fn ge(&self, other: &B) -> bool {
+        self >= other
+    }
+}
+
+impl<A: PartialEq<B> + ?Sized, B: ?Sized> CompareEq<B> for A {
+    type Out = bool;
+
+    fn eq(&self, other: &B) -> bool {
+        self == other
+    }
+    fn ne(&self, other: &B) -> bool {
+        self != other
+    }
+}
+
+macro_rules! kernel_order {
+    ([$($generic:ident)?] $a:ty, $b:ty, $ty:ty) => {
+        impl $(<$generic: Number>)? CompareOrd<$b> for $a {
+            type Out = Value<bool>;
+
+            #[track_caller]
+            fn lt(&self, other: &$b) -> Value<bool> {
+                compare::<$ty>(Cmp::Lt, *self, *other)
+            }
+            #[track_caller]
+            fn le(&self, other: &$b) -> Value<bool> {
+                compare::<$ty>(Cmp::Le, *self, *other)
+            }
+            #[track_caller]
+            fn gt(&self, other: &$b) -> Value<bool> {
+                compare::<$ty>(Cmp::Gt, *self, *other)
+            }
+            #[track_caller]
+            fn ge(&self, other: &$b) -> Value<bool> {
+                compare::<$ty>(Cmp::Ge, *self, *other)
+            }
+        }
+    };
+}
+
+/// Compute types whose values can be equal: numbers, and predicates.
+pub trait Equal: Scalar {
+    /// `a == b`.
+    #[track_caller]
+    fn equal(a: Value<Self>, b: Value<Self>) -> Value<bool>;
+    /// `a != b`.
+    #[track_caller]
+    fn unequal(a: Value<Self>, b: Value<Self>) -> Value<bool>;
+}
+
+impl<T: Number> Equal for T {
+    #[track_caller]
+    fn equal(a: Value<T>, b: Value<T>) -> Value<bool> {
+        compare::<T>(Cmp::Eq, a, b)
+    }
+    #[track_caller]
+    fn unequal(a: Value<T>, b: Value<T>) -> Value<bool> {
+        compare::<T>(if T::TY.is_float() { Cmp::Neu } else { Cmp::Ne }, a, b)
+    }
+}
+
+impl Equal for bool {
+    #[track_caller]
+    fn equal(a: Value<bool>, b: Value<bool>) -> Value<bool> {
+        !(a ^ b)
+    }
+    #[track_caller]
+    fn unequal(a: Value<bool>, b: Value<bool>) -> Value<bool> {
+        a ^ b
+    }
+}
+
+macro_rules! kernel_equality {
+    ([$($generic:ident)?] $a:ty, $b:ty, $ty:ty) => {
+        impl $(<$generic: Equal>)? CompareEq<$b> for $a {
+            type Out = Value<bool>;
+
+            #[track_caller]
+            fn eq(&self, other: &$b) -> Value<bool> {
+                <$ty>::equal(Operand::<$ty>::value(*self), Operand::<$ty>::value(*other))
+            }
+            #[track_caller]
+            fn ne(&self, other: &$b) -> Value<bool> {
+                <$ty>::unequal(Operand::<$ty>::value(*self), Operand::<$ty>::value(*other))
+            }
+        }
+    };
+}
+
+macro_rules! comparisons {
+    ($($ty:ty)*) => {$(
+        kernel_order!([] $ty, Value<$ty>, $ty);
+        kernel_order!([] Value<$ty>, $ty, $ty);
+        kernel_equality!([] $ty, Value<$ty>, $ty);
+        kernel_equality!([] Value<$ty>, $ty, $ty);
+    )*};
+}
+
+kernel_order!([T] Value<T>, Value<T>, T);
+kernel_equality!([T] Value<T>, Value<T>, T);
+comparisons!(f32 f64 u32 i32 u64 i64);
+kernel_equality!([] bool, Value<bool>, bool);
+kernel_equality!([] Value<bool>, bool, bool);
+
+macro_rules! comparison_functions {
+    ($($trait:ident: $($name:ident $text:literal)*;)*) => {$($(
+        #[doc = concat!("`a ", $text, " b`.")]
+        #[track_caller]
+        pub fn $name<A: $trait<B> + ?Sized, B: ?Sized>(a: &A, b: &B) -> A::Out {
+            $trait::$name(a, b)
+        }
+    )*)*};
+}
+
+comparison_functions! {
+    CompareOrd: lt "<" le "<=" gt ">" ge ">=";
+    CompareEq: eq "==" ne "!=";
+}
+
+/// `as T` between numbers, as in Rust: integers wrap or extend by their sign, floats truncate toward zero and
+/// saturate to integers (NaN becomes 0), and everything else rounds to the nearest float, ties to even.
+#[diagnostic::on_unimplemented(
+    message = "`as {T}` does not convert `{Self}`",
+    label = "not a number that `as` converts",
+    note = "`as` converts numbers and kernel values of numbers; call a function for anything else"
+)]
+pub trait Cast<T> {
+    /// `T`, or `Value<T>`.
+    type Out;
+
+    /// Converts.
+    #[track_caller]
+    fn cast(self) -> Self::Out;
+}
+
+macro_rules! host_casts {
+    ($($from:ty)*) => {$(
+        host_casts!(@ $from: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
+    )*};
+    (@ $from:ty: $($to:ty)*) => {$(
+        impl Cast<$to> for $from {
+            type Out = $to;
+
+            #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "one macro for all pairs")]
+            fn cast(self) -> $to {
+                self as $to
+            }
+        }
+    )*};
+}
+
+host_casts!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
+
+macro_rules! bool_casts {
+    ($($to:ty)*) => {$(
+        impl Cast<$to> for bool {
+            type Out = $to;
+
+            fn cast(self) -> $to {
+                <$to>::from(self)
+            }
+        }
+    )*};
+}
+
+bool_casts!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
+
+/// A kernel conversion between two compute types.
+pub trait CastTo<T: Scalar>: Scalar {
+    /// Converts.
+    #[track_caller]
+    fn cast_value(value: Value<Self>) -> Value<T>;
+}
+
+impl<S: CastTo<T>, T: Scalar> Cast<T> for Value<S> {
+    type Out = Value<T>;
+
+    #[track_caller]
+    fn cast(self) -> Value<T> {
+        S::cast_value(self)
+    }
+}
+
+#[track_caller]
+fn convert<S: Scalar, T: Scalar>(op: Op, extra: &[Mod], value: Value<S>) -> Value<T> {
+    let mut mods = vec![Mod::t(T::TY), Mod::s(S::TY)];
+    mods.extend_from_slice(extra);
+    emit_value::<T>(op, &mods, vec![value.operand()])
+}
+
+macro_rules! casts {
+    ($($from:ty => $($to:ty)*: |$value:ident| $convert:expr;)*) => {$($(
+        impl CastTo<$to> for $from {
+            #[track_caller]
+            fn cast_value($value: Value<$from>) -> Value<$to> {
+                $convert
+            }
+        }
+    )*)*};
+}
+
+casts! {
+    u32 => u32: |value| value;
+    i32 => i32: |value| value;
+    u64 => u64: |value| value;
+    i64 => i64: |value| value;
+    f32 => f32: |value| value;
+    u32 => i32: |value| value.retype();
+    i32 => u32: |value| value.retype();
+    u64 => i64: |value| value.retype();
+    i64 => u64: |value| value.retype();
+    u32 => u64 i64: |value| convert(Op::Cvt, &[], value);
+    i32 => u64 i64: |value| convert(Op::Cvt, &[], value);
+    u64 => u32 i32: |value| convert(Op::Cvt, &[], value);
+    i64 => u32 i32: |value| convert(Op::Cvt, &[], value);
+}
+
+/// `value as T`.
+#[track_caller]
+pub fn cast<S: Cast<T>, T>(value: S) -> S::Out {
+    value.cast()
+}
+
+/// `container[index]`, read: an element of an array, slice or `Vec` of the host, or a load from a view.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be indexed by `{I}`",
+    label = "expected an array, slice, `Vec` or view, and an integer",
+    note = "arrays and `Vec`s exist while the text is made: their index must be known then; views take kernel values"
+)]
+pub trait Index<I> {
+    /// Where the element is.
+    type Out<'a>: Deref
+    where
+        Self: 'a;
+
+    /// The element.
+    #[track_caller]
+    fn index(&self, index: I) -> Self::Out<'_>;
+}
+
+/// An integer of the host that indexes arrays.
+#[diagnostic::on_unimplemented(
+    message = "an array is indexed by an integer that is known while the text is made, found `{Self}`",
+    label = "not an integer of the host",
+    note = "arrays of kernel values are registers, which have no addresses; use shared memory for an index of the running kernel"
+)]
+pub trait HostIndex: Copy {
+    /// As an index; a negative one is out of every range.
+    fn position(self) -> usize;
+}
+
+macro_rules! host_indices {
+    ($($ty:ty)*) => {$(
+        impl HostIndex for $ty {
+            fn position(self) -> usize {
+                usize::try_from(self).unwrap_or(usize::MAX)
+            }
+        }
+    )*};
+}
+
+host_indices!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
+
+macro_rules! containers {
+    ($([$($generic:tt)*] $ty:ty: $element:ty;)*) => {$(
+        impl<$($generic)*, I: HostIndex> Index<I> for $ty {
+            type Out<'a> = &'a $element where Self: 'a;
+
+            #[track_caller]
+            fn index(&self, index: I) -> &$element {
+                &self[index.position()]
+            }
+        }
+
+        impl<$($generic)*, I: HostIndex> IndexMut<I> for $ty {
+            type Element = $element;
+
+            #[track_caller]
+            fn index_mut(&mut self, index: I) -> &mut $element {
+                &mut self[index.position()]
+            }
+        }
+    )*};
+}
+
+containers! {
+    [T, const N: usize] [T; N]: T;
+    [T] [T]: T;
+    [T] Vec<T>: T;
+}
+
+impl<I, C: Index<I> + ?Sized> Index<I> for &C {
+    type Out<'a>
+        = C::Out<'a>
+    where
+        Self: 'a;
+
+    #[track_caller]
+    fn index(&self, index: I) -> C::Out<'_> {
+        (**self).index(index)
+    }
+}
+
+/// `container[index] = …` on a `#[host] let mut` variable.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be assigned at index `{I}`",
+    label = "expected an array, slice or `Vec` of the host, and an integer of the host"
+)]
+pub trait IndexMut<I> {
+    /// The element.
+    type Element;
+
+    /// The place of the element.
+    #[track_caller]
+    fn index_mut(&mut self, index: I) -> &mut Self::Element;
+}
+
+/// `view[index] = value`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be assigned `{V}` at index `{I}`",
+    label = "expected a writable view, a kernel index and a value of its compute type",
+    note = "declare an array of registers with `let mut` to assign its elements"
+)]
+pub trait Store<I, V> {
+    /// Stores.
+    #[track_caller]
+    fn store_at(&self, index: I, value: V);
+}
+
+impl<I, V, S: Store<I, V> + ?Sized> Store<I, V> for &S {
+    #[track_caller]
+    fn store_at(&self, index: I, value: V) {
+        (**self).store_at(index, value);
+    }
+}
+
+/// A loaded value, behind a `Deref` as elements of host containers are.
+#[derive(Debug, Clone, Copy)]
+pub struct Loaded<T>(pub T);
+
+impl<T> Deref for Loaded<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<I: Operand<u32>> Index<I> for crate::lang::Global {
+    type Out<'a> = Loaded<Value<f32>>;
+
+    #[track_caller]
+    fn index(&self, index: I) -> Loaded<Value<f32>> {
+        Loaded(self.load(index))
+    }
+}
+
+impl<I: Operand<u32>> Index<I> for crate::lang::GlobalMut {
+    type Out<'a> = Loaded<Value<f32>>;
+
+    #[track_caller]
+    fn index(&self, index: I) -> Loaded<Value<f32>> {
+        Loaded(self.load(index))
+    }
+}
+
+impl<I: Operand<u32>, V: Operand<f32>> Store<I, V> for crate::lang::GlobalMut {
+    #[track_caller]
+    fn store_at(&self, index: I, value: V) {
+        self.store(index, value);
+    }
+}
+
+impl<T: Scalar, I: Operand<u32>> Index<I> for crate::lang::Shared<T> {
+    type Out<'a> = Loaded<Value<T>>;
+
+    #[track_caller]
+    fn index(&self, index: I) -> Loaded<Value<T>> {
+        Loaded(self.at(index).load())
+    }
+}
+
+impl<T: Scalar, I: Operand<u32>, V: Operand<T>> Store<I, V> for crate::lang::Shared<T> {
+    #[track_caller]
+    fn store_at(&self, index: I, value: V) {
+        self.at(index).store(value);
+    }
+}
+
+/// `container[index]`, to be dereferenced.
+#[track_caller]
+pub fn index<C: Index<I> + ?Sized, I>(container: &C, index: I) -> C::Out<'_> {
+    container.index(index)
+}
+
+/// The place of `container[index]`, a register or an element of the host.
+#[track_caller]
+pub fn at<T, const N: usize>(container: &[T; N], index: impl HostIndex) -> &T {
+    &container[index.position()]
+}
+
+/// The place of `container[index]` in a host variable.
+#[track_caller]
+pub fn at_mut<C: IndexMut<I> + ?Sized, I>(container: &mut C, index: I) -> &mut C::Element {
+    container.index_mut(index)
+}
+
+/// `container[index] = value` on a view.
+#[track_caller]
+pub fn store<C: Store<I, V> + ?Sized, I, V>(container: &C, index: I, value: V) {
+    container.store_at(index, value);
+}
+
+/// A value of a `let` with the type annotation `T`: `T` itself, or `Value<T>`.
+#[diagnostic::on_unimplemented(
+    message = "expected `{T}` or `Value<{T}>`, found `{Self}`",
+    label = "does not have the annotated type",
+    note = "kernel values are never converted silently: write `as {T}` to convert"
+)]
+pub trait Typed<T> {}
+
+impl<T: Scalar> Typed<T> for Value<T> {}
+
+macro_rules! host_types {
+    ($($ty:ty)*) => {$(impl Typed<$ty> for $ty {})*};
+}
+
+host_types!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char);
+
+/// `value` of annotated type `T`.
+pub fn typed<T, V: Typed<T>>(value: V) -> V {
+    value
+}
+

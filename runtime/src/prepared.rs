@@ -1,0 +1,346 @@
+//! A kernel that is compiled, resolved and checked: launching it can no longer compile, allocate or lock.
+//!
+//! [`Prepared`] knows the kernel's type, so that its arguments and sizes are checked by rustc; [`PreparedAny`] takes
+//! them by name. Both are `Send + Sync` and cheap to clone.
+//!
+//! [`Prepared::launch`] is safe: cudarc's borrows say what is read and what is written, and the kernel's own description
+//! of its arguments says how far. That description is trusted as the kernel's code is.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use cudarc::driver::{CudaStream, SyncOnDrop};
+use ptxsmith_builder::kernel::{AnyKernel, ArgValue, Args, Kernel, Operation, Shape};
+use ptxsmith_builder::target::Target;
+use ptxsmith_builder::types::Dtype;
+
+use crate::argument::{Borrowed, BufferArg};
+use crate::argument_error::ArgumentError;
+use crate::arguments::MAX_ARGUMENTS;
+use crate::cache::Code;
+use crate::device::{Backend, Core};
+use crate::emulated::{self, Outcome};
+use crate::error::Error;
+use crate::launch::Launch;
+use crate::limits::LaunchConfig;
+use crate::lines::place_in_log;
+use crate::module::LoadedModule;
+use crate::signature::{Call, Signature};
+
+/// The value of an argument given by name.
+pub type Arg<'a> = ArgValue<BufferArg<'a>>;
+
+/// A kernel of unknown type, ready to be launched on its device.
+#[derive(Clone)]
+pub struct PreparedAny {
+    inner: Arc<Inner>,
+}
+
+/// A kernel of type `K`, ready to be launched on its device.
+pub struct Prepared<K> {
+    any: PreparedAny,
+    kernel: PhantomData<fn() -> K>,
+}
+
+struct Inner {
+    /// The kernel with its spec, for messages.
+    label: String,
+    operation: Operation,
+    signature: Signature,
+    core: Core,
+    /// One for each step; empty in the emulator.
+    launches: Box<[Launch]>,
+}
+
+impl PreparedAny {
+    /// Puts a built kernel together with its code, which `code` finds or makes for a name and a text.
+    pub(crate) fn new(
+        core: &Core,
+        kernel: &dyn AnyKernel,
+        operation: Operation,
+        code: impl FnOnce(&str, &str) -> Result<Code, Error>,
+    ) -> Result<PreparedAny, Error> {
+        let label = label(kernel, core.target);
+        let signature = Signature::new(&operation)
+            .map_err(|reason| Error::MalformedKernel { kernel: label.clone(), reason })?;
+        let text = operation.text();
+        let launches = match code(&label, &text) {
+            Ok(Code::Cuda(module)) => launches(&module, &operation)?,
+            Ok(Code::Emulated) => Box::default(),
+            Err(Error::LoadFailed(mut failure)) => {
+                failure.place = place_in_log(operation.module.module(), &text, &failure.error_log);
+                return Err(Error::LoadFailed(failure));
+            }
+            Err(other) => return Err(other),
+        };
+        let inner = Inner { label, operation, signature, core: core.clone(), launches };
+        Ok(PreparedAny { inner: Arc::new(inner) })
+    }
+
+    /// The kernel's name with its spec.
+    pub fn label(&self) -> &str {
+        &self.inner.label
+    }
+
+    /// What it was built from: the verified module, arguments, sizes and launches.
+    pub fn operation(&self) -> &Operation {
+        &self.inner.operation
+    }
+
+    /// What the compiler made of each step: registers, spills, shared memory. Empty in the emulator.
+    pub fn launches(&self) -> &[Launch] {
+        &self.inner.launches
+    }
+
+    /// Runs it with arguments and sizes by name, on the stream of its device or in the emulator, and waits for it.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for anything that does not fit, [`Error::Limit`] for a grid beyond the device's, driver
+    /// errors. What the emulator detects is no error: it is in the outcome.
+    pub fn run_named<'a, 'n>(
+        &'a self,
+        args: impl IntoIterator<Item = (&'n str, Arg<'a>)>,
+        sizes: &[(&str, u64)],
+    ) -> Result<Outcome, Error> {
+        let inner = &*self.inner;
+        let wrong = |error| inner.argument(error);
+        let mut values: Vec<Option<Arg<'a>>> = inner.operation.args.iter().map(|_| None).collect();
+        for (name, value) in args {
+            place(inner.signature.args(), name, value, &mut values).map_err(wrong)?;
+        }
+        let mut numbers: Vec<Option<u64>> = inner.operation.sizes.iter().map(|_| None).collect();
+        for &(name, value) in sizes {
+            place(inner.signature.sizes(), name, value, &mut numbers).map_err(wrong)?;
+        }
+        let values = complete(inner.signature.args(), values).map_err(wrong)?;
+        let numbers = complete(inner.signature.sizes(), numbers).map_err(wrong)?;
+        inner.run(numbers, values)
+    }
+}
+
+impl<K: Kernel> Prepared<K> {
+    pub(crate) fn new(any: PreparedAny) -> Prepared<K> {
+        Prepared { any, kernel: PhantomData }
+    }
+
+    /// The same kernel without its type.
+    pub fn any(&self) -> &PreparedAny {
+        &self.any
+    }
+
+    /// What it was built from.
+    pub fn operation(&self) -> &Operation {
+        self.any.operation()
+    }
+
+    /// Puts it on a stream and returns at once. Sizes of zero are a no-op. Never compiles, allocates or locks.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for a size, length, dtype, alignment or overlap that does not fit, [`Error::Limit`] for a
+    /// grid beyond the device's, [`Error::WrongContext`] for a stream of another context or a kernel prepared for the
+    /// emulator, driver errors.
+    pub fn launch<'a>(
+        &self,
+        stream: &'a CudaStream,
+        args: K::Args<BufferArg<'a>>,
+        shape: K::Shape,
+    ) -> Result<(), Error> {
+        let inner = &*self.any.inner;
+        inner.launch(stream, |f| args.for_each(f), |f| shape.for_each(f))
+    }
+
+    /// Runs it on the stream of its device or in the emulator, and waits for it.
+    ///
+    /// # Errors
+    /// As [`PreparedAny::run_named`].
+    pub fn run<'a>(&'a self, args: K::Args<BufferArg<'a>>, shape: K::Shape) -> Result<Outcome, Error> {
+        let sizes = shape.sizes().into_iter().map(|(_, value)| value).collect();
+        self.any.inner.run(sizes, args.into_values())
+    }
+}
+
+impl Inner {
+    fn argument(&self, error: ArgumentError) -> Error {
+        Error::Argument { kernel: self.label.clone(), error }
+    }
+
+    fn run<'a>(&'a self, sizes: Vec<u64>, args: Vec<Arg<'a>>) -> Result<Outcome, Error> {
+        match &self.core.backend {
+            Backend::Cuda(device) => {
+                let began = std::time::Instant::now();
+                self.launch(
+                    device.stream(),
+                    |f| args.into_iter().for_each(f),
+                    |f| sizes.into_iter().for_each(f),
+                )?;
+                device.synchronize()?;
+                Ok(Outcome::of_device(began.elapsed()))
+            }
+            Backend::Emulated(device) => {
+                emulated::run(device, &self.operation, &self.signature, sizes, args, |error| {
+                    self.argument(error)
+                })
+            }
+        }
+    }
+
+    /// Checks and launches. `args` and `sizes` hand their values to the closure that they are given.
+    fn launch<'a>(
+        &self,
+        stream: &'a CudaStream,
+        args: impl FnOnce(&mut dyn FnMut(Arg<'a>)),
+        sizes: impl FnOnce(&mut dyn FnMut(u64)),
+    ) -> Result<(), Error> {
+        if self.core.is_emulated() {
+            return Err(Error::WrongContext { what: "the stream", owner: self.core.name() });
+        }
+        let mut call = Call::new();
+        sizes(&mut |value| call.size(value));
+        // Uses are recorded when these are dropped, after the launch.
+        let mut uses = [const { None }; MAX_ARGUMENTS];
+        let mut foreign = None;
+        args(&mut |value| {
+            let index = call.args();
+            match value {
+                ArgValue::Scalar(bits) => call.scalar(bits),
+                ArgValue::Buffer(arg) => match borrow(arg, stream) {
+                    Ok((address, bytes, dtype, writable, used)) => {
+                        call.buffer(address, bytes, dtype, writable);
+                        if let Some(place) = uses.get_mut(index) {
+                            *place = used;
+                        }
+                    }
+                    Err(place) => {
+                        call.scalar(0);
+                        foreign.get_or_insert((index, place));
+                    }
+                },
+            }
+        });
+        if let Some((index, place)) = foreign {
+            let name = self.signature.args().get(index).copied().unwrap_or("(one too many)");
+            return Err(self.argument(ArgumentError::WrongDevice { name, place, launch: self.core.name() }));
+        }
+        self.signature.check(&mut call).map_err(|error| self.argument(error))?;
+        for (step, launch) in self.signature.steps().iter().zip(&self.launches) {
+            let blocks = self.signature.grid(step, &call).map_err(|error| self.argument(error))?;
+            let grid = launch.grid_x(blocks)?;
+            let mut addresses = [std::ptr::null_mut(); MAX_ARGUMENTS];
+            for (address, &place) in addresses.iter_mut().zip(&step.params) {
+                *address = call.numbers()[place..].as_ptr().cast_mut().cast();
+            }
+            // SAFETY: the parameters of the entry were matched with the arguments when it was prepared; buffers are
+            // borrowed device memory of the stream's context, as long, aligned and disjoint as the kernel says it needs;
+            // cudarc frees or reuses them only behind the uses that are recorded below, and raw ones are the promise of
+            // who made them.
+            unsafe { launch.enqueue_places(stream, grid, &mut addresses)? };
+        }
+        Ok(())
+    }
+}
+
+/// Address, bytes, dtype, whether it may be written, and what records the use.
+type Lent<'a> = (u64, u64, Dtype, bool, Option<SyncOnDrop<'a>>);
+
+/// Takes the address of a buffer for a launch on `stream`, which from here on waits for its earlier uses; the error says
+/// where the buffer is.
+fn borrow<'a>(arg: BufferArg<'a>, stream: &'a CudaStream) -> Result<Lent<'a>, &'static str> {
+    let bytes = arg.byte_len();
+    let own = |buffer: &Arc<CudaStream>| match Arc::ptr_eq(buffer.context(), stream.context()) {
+        true => Ok(()),
+        // Two `CudaContext`s of one device count their streams apart, so that neither orders the other's uses.
+        false if buffer.context().cu_ctx() == stream.context().cu_ctx() => {
+            Err("of another `CudaContext` value")
+        }
+        false => Err("of another CUDA context"),
+    };
+    use cudarc::driver::DeviceSlice;
+    let (address, writable, used) = match arg.memory {
+        Borrowed::View(view) => {
+            own(view.stream())?;
+            let (address, used) = view.view_ptr(stream);
+            (address, false, Some(used))
+        }
+        Borrowed::ViewMut(view) => {
+            own(view.stream())?;
+            let (address, used) = view.view_ptr_mut(stream);
+            (address, true, Some(used))
+        }
+        Borrowed::Raw { address, .. } => (address, true, None),
+        Borrowed::Emulated(_) | Borrowed::EmulatedMut(_) => return Err("in the emulator"),
+    };
+    Ok((address, bytes, arg.dtype, writable, used))
+}
+
+/// The launches of an operation's steps.
+fn launches(module: &Arc<LoadedModule>, operation: &Operation) -> Result<Box<[Launch]>, Error> {
+    let mut launches = Vec::with_capacity(operation.steps.len());
+    for step in &operation.steps {
+        let geometry = &step.geometry;
+        let config = LaunchConfig {
+            block: geometry.block,
+            cluster: (geometry.cluster > 1).then_some([geometry.cluster, 1, 1]),
+            shared_bytes: geometry.dynamic_shared,
+            programmatic: geometry.pdl,
+        };
+        launches.push(Launch::prepare(&module.function(&step.entry)?, config)?);
+    }
+    Ok(launches.into())
+}
+
+/// `rms_norm{hidden=4096, eps=1e-6}`: the name with the fields of the spec.
+fn label(kernel: &dyn AnyKernel, target: Target) -> String {
+    let fields = kernel.fields(target);
+    let spec: Vec<String> = fields
+        .iter()
+        .filter(|field| !field.schedule)
+        .map(|field| format!("{}={}", field.name, field.text))
+        .collect();
+    format!("{}{{{}}}", kernel.name(), spec.join(", "))
+}
+
+/// Puts a named value at the place of its name.
+fn place<T>(
+    known: &[&'static str],
+    name: &str,
+    value: T,
+    places: &mut [Option<T>],
+) -> Result<(), ArgumentError> {
+    let place = known.iter().position(|known| *known == name).and_then(|at| places.get_mut(at));
+    match place {
+        Some(place @ None) => *place = Some(value),
+        other => {
+            let twice = other.is_some();
+            return Err(ArgumentError::Unknown { name: name.to_owned(), twice, known: known.to_vec() });
+        }
+    }
+    Ok(())
+}
+
+/// The values, all of which have to be there.
+fn complete<T>(known: &[&'static str], places: Vec<Option<T>>) -> Result<Vec<T>, ArgumentError> {
+    let named = known.iter().zip(places);
+    named.map(|(&name, value)| value.ok_or(ArgumentError::Missing { name })).collect()
+}
+
+impl<K> Clone for Prepared<K> {
+    fn clone(&self) -> Prepared<K> {
+        Prepared { any: self.any.clone(), kernel: PhantomData }
+    }
+}
+
+impl fmt::Debug for PreparedAny {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PreparedAny")
+            .field("label", &self.inner.label)
+            .field("device", &self.inner.core.name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K> fmt::Debug for Prepared<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.any.fmt(f)
+    }
+}
