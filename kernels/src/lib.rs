@@ -4,3 +4,4 @@
 //! sample specs; [`registry`] lists them.
 
 pub mod registry;
+pub mod rope;

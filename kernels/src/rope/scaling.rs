@@ -163,7 +163,7 @@ pub enum FrequencyError {
         width: u32,
     },
     /// A parameter out of its range.
-    #[error("{name} is {value}, which is not {limit}")]
+    #[error("{name} is {value:?}, which is not {limit}")]
     Parameter {
         /// Name of the parameter, with its index where it is part of a list.
         name: String,
@@ -191,7 +191,7 @@ pub enum FrequencyError {
         width: u32,
     },
     /// A frequency that cannot be baked.
-    #[error("the frequency of pair {pair} is {value} radians a position; the limit is ±{MAX_FREQUENCY}")]
+    #[error("the frequency of pair {pair} is {value:?} radians a position; the limit is ±{MAX_FREQUENCY:?}")]
     Frequency {
         /// The pair.
         pair: usize,
@@ -199,7 +199,7 @@ pub enum FrequencyError {
         value: f64,
     },
     /// A factor on cosine and sine that f32 does not hold.
-    #[error("the attention factor comes out as {value}, which is not a finite f32")]
+    #[error("the attention factor comes out as {value:?}, which is not a finite f32")]
     AttentionFactor {
         /// The factor.
         value: f64,
@@ -219,7 +219,7 @@ impl Frequencies {
 
     /// Checks the ranges that the formulas rely on.
     pub(super) fn check(&self, width: u32) -> Result<(), FrequencyError> {
-        if width % 2 != 0 || !(2..=MAX_ROTARY_DIM).contains(&width) {
+        if !width.is_multiple_of(2) || !(2..=MAX_ROTARY_DIM).contains(&width) {
             return Err(FrequencyError::RotaryDim { width });
         }
         match self {

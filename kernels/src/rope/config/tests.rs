@@ -185,7 +185,7 @@ fn what_is_unknown_is_named() {
     assert!(message("{").starts_with("the rotary parameters are not json: "));
     assert_eq!(
         message(r#"{"type": "linear", "factor": -2}"#),
-        "factor is -2, which is not a positive normal f32"
+        "factor is -2.0, which is not a positive normal f32"
     );
 }
 
