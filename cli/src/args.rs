@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 /// Generates verified PTX kernels and runs them, on a GPU or without one.
 ///
-/// Exit codes: 0 good, 1 results differ, 2 bad request, 3 the emulator found an error in the kernel.
+/// Exit codes: 0 good, 1 results differ or a check found errors, 2 bad request, 3 a run found an error in the kernel.
 #[derive(Debug, Parser)]
 #[command(name = "ptxsmith", version, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Emit(Emit),
     /// Run a kernel on tensors of a file and compare its results
     Run(Run),
+    /// Verify a file of PTX text
+    Check(Check),
     /// Show what of driver, devices, assembler and cache is there
     Doctor(Doctor),
 }
@@ -35,9 +37,8 @@ pub(crate) struct List {
     pub(crate) json: bool,
 }
 
-/// Which kernel value is meant.
 #[derive(Debug, Args)]
-pub(crate) struct KernelArgs {
+pub(crate) struct Emit {
     /// Name of the kernel, as `ptxsmith list` shows it
     pub(crate) kernel: String,
     /// Fields of the spec, one or more; may be repeated
@@ -46,12 +47,6 @@ pub(crate) struct KernelArgs {
     /// Fields of the schedule, one or more, in place of what the heuristic chooses
     #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
     pub(crate) schedule: Vec<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Emit {
-    #[command(flatten)]
-    pub(crate) kernel: KernelArgs,
     /// Architecture to write for, for example sm_90
     #[arg(long, value_name = "SM")]
     pub(crate) target: String,
@@ -65,8 +60,21 @@ pub(crate) struct Emit {
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    #[command(flatten)]
-    pub(crate) kernel: KernelArgs,
+    /// Name of the kernel, as `ptxsmith list` shows it
+    #[arg(required_unless_present = "ptx", conflicts_with = "ptx")]
+    pub(crate) kernel: Option<String>,
+    /// Fields of the spec, one or more; may be repeated
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1.., conflicts_with = "ptx")]
+    pub(crate) set: Vec<String>,
+    /// Fields of the schedule, one or more, in place of what the heuristic chooses
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1.., conflicts_with = "ptx")]
+    pub(crate) schedule: Vec<String>,
+    /// File of PTX text to run in place of a kernel of the library, on the emulator
+    #[arg(long, value_name = "FILE", requires = "manifest")]
+    pub(crate) ptx: Option<PathBuf>,
+    /// How the text of --ptx is launched: a file that `ptxsmith emit --manifest` writes
+    #[arg(long, value_name = "FILE", requires = "ptx")]
+    pub(crate) manifest: Option<PathBuf>,
     /// Safetensors file with the inputs and expected outputs
     #[arg(long, value_name = "FILE")]
     pub(crate) tensors: PathBuf,
@@ -88,6 +96,15 @@ pub(crate) struct Run {
     /// Largest accepted |got - expected| is atol + rtol |expected|; by the dtype of the argument, if not given
     #[arg(long, value_name = "ATOL,RTOL")]
     pub(crate) tolerance: Option<String>,
+    /// Write JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// File of PTX text
+    pub(crate) file: PathBuf,
     /// Write JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -168,7 +185,7 @@ mod tests {
         let line = "ptxsmith emit k --set a=1 b=2 --set c=3 --target sm_90";
         let cli = parse(line.split_whitespace().map(OsString::from)).expect("a good line");
         let Command::Emit(emit) = cli.command else { panic!("not emit") };
-        assert_eq!(emit.kernel.set, ["a=1", "b=2", "c=3"]);
+        assert_eq!(emit.set, ["a=1", "b=2", "c=3"]);
     }
 
     #[test]

@@ -68,6 +68,17 @@ pub(crate) enum Error {
         /// Why.
         reason: String,
     },
+    /// A manifest that cannot be used.
+    #[error("{} is no manifest: {reason}", path.display())]
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A text that is not in the subset of PTX that is read; one line for each mistake.
+    #[error("{}", .0.join("\nerror: "))]
+    Text(Vec<String>),
     /// A file that cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {

@@ -4,11 +4,13 @@
 //! the process's environment and writes to its streams.
 
 mod args;
+mod check;
 mod compare;
 mod doctor;
 mod element;
 mod emit;
 mod error;
+mod finding;
 mod list;
 mod manifest;
 mod outcome;
@@ -48,6 +50,7 @@ fn carry_out(command: &Command) -> Result<Outcome, Error> {
         Command::List(args) => Ok(list::list(args)),
         Command::Emit(args) => emit::emit(args),
         Command::Run(args) => run::run(args),
+        Command::Check(args) => check::check(args),
         Command::Doctor(args) => Ok(doctor::doctor(args, &surroundings())),
     }
 }

@@ -2,13 +2,12 @@
 
 use std::fmt::Write;
 
-use ptxsmith_builder::kernel::FieldValue;
 use ptxsmith_builder::target::Target;
 use ptxsmith_builder::types::Dtype;
 use serde_json::{Value, json};
 
 use crate::compare::{Comparison, Largest, Tolerance, position};
-use crate::manifest::fields;
+use crate::finding::Finding;
 use crate::outcome::{Exit, Outcome, pretty};
 use crate::table;
 
@@ -16,9 +15,9 @@ use crate::table;
 #[derive(Debug)]
 pub(crate) struct Report {
     /// The kernel.
-    pub(crate) kernel: &'static str,
-    /// Its fields, spec before schedule.
-    pub(crate) fields: Vec<FieldValue>,
+    pub(crate) kernel: String,
+    /// The fields of its spec with their values.
+    pub(crate) spec: Value,
     /// What it was built for.
     pub(crate) target: Target,
     /// The device as `--device` names it.
@@ -29,8 +28,8 @@ pub(crate) struct Report {
     pub(crate) text_hash: String,
     /// One for each output argument.
     pub(crate) results: Vec<Tested>,
-    /// What the emulator's detectors found.
-    pub(crate) findings: Vec<String>,
+    /// What the emulator's detectors found, and the verifier in a text that was read.
+    pub(crate) findings: Vec<Finding>,
     /// Wall time of the launches.
     pub(crate) seconds: f64,
 }
@@ -39,7 +38,7 @@ pub(crate) struct Report {
 #[derive(Debug)]
 pub(crate) struct Tested {
     /// The argument.
-    pub(crate) arg: &'static str,
+    pub(crate) arg: String,
     /// Its dtype.
     pub(crate) dtype: Dtype,
     /// Its dimensions.
@@ -52,7 +51,7 @@ pub(crate) struct Tested {
 
 impl Report {
     /// The end of the command. Findings count before differences: results of a broken kernel prove nothing.
-    pub(crate) fn outcome(&self, json: bool, mut notes: Vec<String>) -> Outcome {
+    pub(crate) fn outcome(&self, json: bool, notes: Vec<String>) -> Outcome {
         let differs = |tested: &Tested| tested.comparison.is_some_and(|comparison| !comparison.agrees());
         let exit = if !self.findings.is_empty() {
             Exit::Finding
@@ -61,12 +60,7 @@ impl Report {
         } else {
             Exit::Good
         };
-        let stdout = if json {
-            pretty(&self.json())
-        } else {
-            notes.extend(self.findings.iter().cloned());
-            self.human()
-        };
+        let stdout = if json { pretty(&self.json()) } else { self.human() };
         Outcome { stdout, notes, exit }
     }
 
@@ -88,12 +82,12 @@ impl Report {
             .collect();
         json!({
             "kernel": self.kernel,
-            "spec": fields(&self.fields, false),
+            "spec": self.spec,
             "target": self.target.to_string(),
             "device": self.device,
             "text_hash": self.text_hash,
             "results": results,
-            "findings": self.findings,
+            "findings": self.findings.iter().map(Finding::json).collect::<Value>(),
             "seconds": self.seconds,
         })
     }
@@ -117,7 +111,7 @@ impl Report {
             let shape = format!("{} {:?}", tested.dtype, tested.dims);
             rows.push(match &tested.comparison {
                 Some(comparison) => [
-                    tested.arg.to_owned(),
+                    tested.arg.clone(),
                     shape,
                     if comparison.agrees() { "agrees" } else { "DIFFERS" }.to_owned(),
                     largest(comparison.abs, &tested.dims),
@@ -126,7 +120,7 @@ impl Report {
                 ],
                 None => {
                     let none = String::new;
-                    [tested.arg.to_owned(), shape, "not compared".to_owned(), none(), none(), none()]
+                    [tested.arg.clone(), shape, "not compared".to_owned(), none(), none(), none()]
                 }
             });
         }
@@ -146,8 +140,8 @@ impl Report {
                 );
             }
         }
-        if !self.findings.is_empty() {
-            let _ = writeln!(out, "findings of the emulator: {}", self.findings.len());
+        for finding in &self.findings {
+            let _ = writeln!(out, "{}", finding.lines());
         }
         out
     }
@@ -181,30 +175,39 @@ mod tests {
     use super::*;
     use crate::compare::compare;
     use crate::element::Number;
+    use ptxsmith_builder::{emu, ir::Place};
 
-    fn report(got: f64, expected: Option<f64>, findings: &[&str]) -> Report {
+    fn report(got: f64, expected: Option<f64>, findings: usize) -> Report {
         let tolerance = Tolerance { atol: 0.5, rtol: 0.0 };
+        let finding = emu::Finding {
+            kind: emu::Kind::GlobalRace,
+            kernel: "k".into(),
+            at: emu::Thread::default(),
+            instruction: "st.global.f32 [%a], %b;".into(),
+            place: Place::default(),
+            buffer: Some("y".into()),
+            offset: Some(4),
+            related: None,
+            message: "stored by two threads".into(),
+            count: 2,
+        };
+        let finding = Finding::of_emulator(&finding, None);
         let one = |value: f64| [Number::Float(value)].into_iter();
         Report {
-            kernel: "k",
-            fields: vec![FieldValue {
-                name: "eps",
-                text: "1e-6".into(),
-                shown: "1e-6 (…)".into(),
-                schedule: false,
-            }],
+            kernel: "k".into(),
+            spec: json!({ "eps": "1e-6" }),
             target: "sm_90".parse().expect("known"),
             device: "emulated".into(),
             device_title: "emulated sm_90".into(),
             text_hash: "00".into(),
             results: vec![Tested {
-                arg: "y",
+                arg: "y".into(),
                 dtype: Dtype::F32,
                 dims: vec![1, 1],
                 tolerance,
                 comparison: expected.map(|expected| compare(one(got), one(expected), tolerance)),
             }],
-            findings: findings.iter().map(|text| (*text).to_owned()).collect(),
+            findings: vec![finding; findings],
             seconds: 0.25,
         }
     }
@@ -212,16 +215,16 @@ mod tests {
     #[test]
     fn findings_count_before_differences() {
         let exit = |report: Report| report.outcome(true, Vec::new()).exit;
-        assert_eq!(exit(report(1.0, None, &[])), Exit::Good);
-        assert_eq!(exit(report(1.0, Some(1.25), &[])), Exit::Good);
-        assert_eq!(exit(report(1.0, Some(2.0), &[])), Exit::Differs);
-        assert_eq!(exit(report(1.0, Some(2.0), &["a race"])), Exit::Finding);
-        assert_eq!(exit(report(1.0, Some(1.0), &["a race"])), Exit::Finding);
+        assert_eq!(exit(report(1.0, None, 0)), Exit::Good);
+        assert_eq!(exit(report(1.0, Some(1.25), 0)), Exit::Good);
+        assert_eq!(exit(report(1.0, Some(2.0), 0)), Exit::Differs);
+        assert_eq!(exit(report(1.0, Some(2.0), 1)), Exit::Finding);
+        assert_eq!(exit(report(1.0, Some(1.0), 1)), Exit::Finding);
     }
 
     #[test]
     fn json_has_the_documented_keys_and_no_bare_infinity() {
-        let text = report(f64::NAN, Some(1.0), &[]).outcome(true, Vec::new()).stdout;
+        let text = report(f64::NAN, Some(1.0), 0).outcome(true, Vec::new()).stdout;
         let value: Value = serde_json::from_str(&text).expect("JSON");
         let keys: Vec<&String> = value.as_object().expect("an object").keys().collect();
         assert_eq!(
@@ -237,7 +240,7 @@ mod tests {
 
     #[test]
     fn people_see_where_and_how_much() {
-        let text = report(1.0, Some(2.0), &[]).outcome(false, Vec::new()).stdout;
+        let text = report(1.0, Some(2.0), 0).outcome(false, Vec::new()).stdout;
         assert!(text.contains("DIFFERS") && text.contains("1.00e0 at [0, 0]"), "{text}");
         assert!(
             text.contains("y differs at 1 of 1 elements, first at [0, 0]: got 1e0, expected 2e0"),

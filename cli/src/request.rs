@@ -4,15 +4,18 @@ use ptxsmith_builder::kernel::{AnyKernel, nearest};
 use ptxsmith_builder::target::Target;
 use ptxsmith_kernels::registry::{self, KernelInfo};
 
-use crate::args::KernelArgs;
 use crate::error::Error;
 
 /// The kernel value that the options describe.
-pub(crate) fn kernel(args: &KernelArgs) -> Result<(&'static KernelInfo, Box<dyn AnyKernel>), Error> {
-    let info = registry::find(&args.kernel)?;
+pub(crate) fn kernel(
+    name: &str,
+    set: &[String],
+    schedule: &[String],
+) -> Result<(&'static KernelInfo, Box<dyn AnyKernel>), Error> {
+    let info = registry::find(name)?;
     let fields = (info.fields)();
-    let mut all = Vec::with_capacity(args.set.len() + args.schedule.len());
-    for (option, texts) in [("--set", &args.set), ("--schedule", &args.schedule)] {
+    let mut all = Vec::with_capacity(set.len() + schedule.len());
+    for (option, texts) in [("--set", set), ("--schedule", schedule)] {
         for (name, value) in pairs(option, "field=value", texts)? {
             let known = fields.iter().find(|field| field.name == name);
             let wanted = known.map(|field| if field.schedule { "--schedule" } else { "--set" });

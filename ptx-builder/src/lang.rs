@@ -4,6 +4,7 @@
 //! * [`memory`]: views of global memory whose storage dtype is a host value; shared arrays.
 //! * [`packed`]: what a vector access moves, and its conversion to and from the compute type.
 //! * [`reduce`]: reductions over the threads of a row in the fixed order that makes results independent of the schedule.
+//! * [`stage`]: what the expansion of `#[kernel]` and `#[device]` calls, and staging by type.
 
 pub mod grid;
 pub mod memory;
@@ -16,4 +17,7 @@ pub use memory::{Global, GlobalMut, Shared, scalar_param};
 pub use packed::Packed;
 pub use reduce::{RowSum, row_sum};
 
+pub use ptxsmith_macros::{Baked, Spec, device, kernel};
+
+pub use crate::kernel::Baked;
 pub use crate::value::{B16, B32, B64, F16};

@@ -30,6 +30,25 @@ mod values;
 
 pub use requirements::Requirement;
 
+/// The rules by the name that findings carry, and what each asks for.
+pub const RULES: &[(&str, &str)] = &[
+    ("structure", "operands, modifiers and jumps fit the table and the kernel; control does not run past its end"),
+    ("types", "registers agree with the instruction, literals have its type exactly, addresses fit their state space"),
+    ("names", "names are well-formed and mean one thing"),
+    ("target", "the target has every instruction and special register"),
+    ("version", "the declared version has them too"),
+    ("undefined", "every register is assigned on every path before it is read"),
+    ("reassigned", "a value is assigned once"),
+    ("convergence", "barriers and full-warp exchanges are reached by all threads that they wait for"),
+    ("shared-bounds", "accesses at constant offsets stay inside of their shared array"),
+    ("alignment", "no access is known to be misaligned"),
+    ("launch-bounds", "block, cluster, occupancy and register directives are possible and do not contradict each other"),
+    ("parameters", "parameters have types and sizes that a launch can pass"),
+    ("shared-size", "shared arrays are well-formed and fit"),
+    ("unreachable", "a path leads to every instruction"),
+    ("unused", "every parameter and shared array is used"),
+];
+
 /// A module that passed every rule, with the PTX version it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {

@@ -21,10 +21,10 @@ pub mod operators;
 pub mod registers;
 
 pub use arms::{Arm, Condition, If, Join, Joined, Test, Unify, both, matched};
-pub use calls::{Lift, Return, lift, ret};
+pub use calls::{Lift, Return, host_return, lift, ret};
 pub use fields::{BakedParam, ByBits, IntoBlock, in_range, infos_with_default, schedule_infos, schedule_values};
 pub use loops::{
-    Block, Bounds, For, IntoSteps, KernelRange, Loop, StepBy, Steps, While, for_loop, range, range_inclusive, step_by,
+    Block, Bounds, Exit, For, IntoSteps, KernelRange, Loop, StepBy, Steps, While, for_loop, range, range_inclusive, step_by,
 };
 pub use operators::{
     Cast, CastTo, CompareEq, CompareOrd, Equal, HostIndex, Index, IndexMut, Loaded, Store, Typed, at, at_mut, cast, eq, ge, gt,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::cursor::Cursor;
 use super::lexer::Kind;
 use super::operands::{self, Meaning};
-use super::rows::Rows;
+use super::rows::{self, Rows};
 use super::scope::{Names, Symbol};
 use super::{ParseError, Result1, malformed, outside};
 use crate::ir::{Guard, Inst, ParamId, Place, SharedArray, Terminator};
@@ -57,23 +57,28 @@ impl<'r> Body<'r> {
                     errors.push(outside(place, format!("more than {MAX_DEPTH} scopes inside of each other")));
                     return;
                 }
-            } else if let Err(error) = self.statement(cursor) {
+            } else if let Err(error) = self.statement(cursor, errors) {
                 errors.push(error);
                 cursor.skip_statement();
             }
         }
     }
 
-    fn statement(&mut self, cursor: &mut Cursor<'_>) -> Result1<()> {
+    fn statement(&mut self, cursor: &mut Cursor<'_>, errors: &mut Vec<ParseError>) -> Result1<()> {
         let token = cursor.peek();
         match token.kind {
             Kind::Dotted => self.directive(cursor),
             Kind::Word if cursor.peek_second().text == ":" => {
                 cursor.next();
                 cursor.next();
-                self.names.declare_label(token.text, self.labels.len(), token.place)?;
-                self.items.push(Item::Label(self.labels.len()));
-                self.labels.push(token.text.to_owned());
+                match self.names.declare_label(token.text, self.labels.len(), token.place) {
+                    Ok(()) => {
+                        self.items.push(Item::Label(self.labels.len()));
+                        self.labels.push(token.text.to_owned());
+                    }
+                    // What follows the label is a statement of its own.
+                    Err(error) => errors.push(error),
+                }
                 Ok(())
             }
             Kind::Word => self.instruction(cursor, None, token.place),
@@ -178,6 +183,7 @@ impl<'r> Body<'r> {
             return Err(cursor.expected("`;`"));
         }
         let (op, mods) = self.rows.find(mnemonic, &parts, &raw)?;
+        let raw = rows::without_dropped(op, raw);
         let params = |name: &str| self.params.get(name).copied();
         let mut meaning = Meaning { names: &mut self.names, params: &params };
         let mut list = Vec::with_capacity(raw.len());

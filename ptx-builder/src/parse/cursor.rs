@@ -104,13 +104,18 @@ impl<'a> Cursor<'a> {
         malformed(token.place, format!("expected {what}, found {found}"))
     }
 
-    /// Goes behind the next semicolon, or to the brace or the end before it.
+    /// Goes behind the next semicolon, or to the closing brace or the end before it. A list in braces is part of the
+    /// statement.
     pub(super) fn skip_statement(&mut self) {
-        while !self.at_end() && !self.is_punct("{") && !self.is_punct("}") {
-            if self.take_punct(";") {
-                return;
+        let mut in_list = false;
+        while !self.at_end() && (in_list || !self.is_punct("}")) {
+            let token = self.next();
+            match (token.kind, token.text) {
+                (Kind::Punct, ";") => return,
+                (Kind::Punct, "{") => in_list = true,
+                (Kind::Punct, "}") => in_list = false,
+                _ => {}
             }
-            self.next();
         }
     }
 

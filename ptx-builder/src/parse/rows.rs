@@ -18,6 +18,8 @@ enum Shape {
     Plain,
     Bracketed,
     Braced,
+    /// `_` in the syntax: a result that must be dropped and is no operand of the representation.
+    Dropped,
 }
 
 impl Rows {
@@ -186,6 +188,7 @@ fn shapes(op: Op) -> Option<Vec<(Option<char>, Shape)>> {
             Piece::Punct('[') => (shape, filled) = (Shape::Bracketed, false),
             Piece::Punct('{') => (shape, filled) = (Shape::Braced, false),
             Piece::Punct(']' | '}') => shape = Shape::Plain,
+            Piece::Punct('_') => all.push((separator, Shape::Dropped)),
             Piece::Punct(c) => separator = Some(*c),
             Piece::Operand(_) => {
                 // Two operands in one pair of brackets.
@@ -199,12 +202,23 @@ fn shapes(op: Op) -> Option<Vec<(Option<char>, Shape)>> {
     Some(all)
 }
 
+/// Takes away the operands that the representation does not have.
+pub(super) fn without_dropped<'a>(op: Op, operands: Vec<Raw<'a>>) -> Vec<Raw<'a>> {
+    let shapes = shapes(op).unwrap_or_default();
+    let kept = operands.into_iter().zip(shapes).filter(|(_, (_, shape))| *shape != Shape::Dropped);
+    kept.map(|(raw, _)| raw).collect()
+}
+
 fn fits(op: Op, mods: &Mods, operands: &[Raw<'_>]) -> bool {
     let Some(shapes) = shapes(op) else { return false };
-    let specs = Form::of(op).operands;
+    let mut specs = Form::of(op).operands.iter();
     shapes.len() == operands.len()
-        && shapes.iter().zip(operands).zip(specs).all(|(((separator, shape), raw), spec)| {
-            let list = *shape == Shape::Braced || (spec.ty == OpTy::VecT && mods.vec() > 1);
+        && shapes.iter().zip(operands).all(|((separator, shape), raw)| {
+            if *shape == Shape::Dropped {
+                return raw.kind == RawKind::Sink && *separator == raw.separator;
+            }
+            let vector = specs.next().is_some_and(|spec| spec.ty == OpTy::VecT && mods.vec() > 1);
+            let list = *shape == Shape::Braced || vector;
             let kind = match raw.kind {
                 RawKind::List(_) => list,
                 RawKind::Address { .. } => *shape == Shape::Bracketed,

@@ -135,10 +135,12 @@ impl Names {
 
     /// Declares a label of the open scope, `index` being the caller's.
     pub(super) fn declare_label(&mut self, name: &str, index: usize, place: Place) -> Result1<()> {
-        match self.scopes[self.open].labels.insert(name.to_owned(), index) {
-            None => Ok(()),
-            Some(_) => Err(malformed(place, format!("the label `{name}` is placed twice"))),
+        let labels = &mut self.scopes[self.open].labels;
+        if labels.contains_key(name) {
+            return Err(malformed(place, format!("the label `{name}` is placed twice")));
         }
+        labels.insert(name.to_owned(), index);
+        Ok(())
     }
 
     /// The label that a jump in `scope` names.

@@ -94,7 +94,10 @@ fn declaration(
     match token.text {
         "address_size" => {
             let bits = cursor.expect_u32("a number of bits")?;
-            if bits == 64 { Ok(()) } else { Err(outside(token.place, format!("addresses of {bits} bits"))) }
+            if bits != 64 {
+                errors.push(outside(token.place, format!("addresses of {bits} bits")));
+            }
+            Ok(())
         }
         "file" => {
             while matches!(cursor.peek().kind, Kind::Number | Kind::Quoted) || cursor.is_punct(",") {

@@ -1,8 +1,8 @@
 //! Convergence: barriers that all threads of the block reach, and full-warp exchanges that all lanes reach.
 //!
 //! What varies and where paths join is told by [`values`](super::values). A barrier for a stated number of threads
-//! (`bar.sync a, b`) and an exchange over all 32 lanes need agreement within a warp; a barrier for the whole
-//! block or cluster needs it within the block. An exchange whose mask names fewer lanes, or is not a constant, is the
+//! (`bar.sync a, b`) and whatever waits for all 32 lanes (shuffles, votes, `redux`) need agreement within a warp; a barrier
+//! for the whole block or cluster needs it within the block. A mask that names fewer lanes, or is not a constant, is the
 //! author's business. A thread that has ended no longer arrives, so an early `ret` counts like any other branch.
 
 use super::Report;
@@ -10,7 +10,7 @@ use super::values::Values;
 use crate::ir::{BlockId, Entry, Inst, Terminator};
 use crate::isa::syntax::operand_named;
 use crate::isa::{Effect, Form};
-use crate::print::{show_inst, show_terminator};
+use crate::print::{inst_name, show_terminator};
 
 const RULE: &str = "convergence";
 
@@ -32,10 +32,13 @@ pub(super) fn check(entry: &Entry, values: &Values, report: &mut Report<'_>) {
 }
 
 fn group(entry: &Entry, values: &Values, inst: &Inst) -> Option<Group> {
+    // A member mask says which lanes are waited for; a number of threads, which warps.
+    if operand_named(inst.op, "m").is_some() {
+        return values.has_full_mask(entry, inst).then_some(Group::Warp);
+    }
     match Form::of(inst.op).effect {
         Effect::Barrier if operand_named(inst.op, "b").is_some() => Some(Group::Warp),
         Effect::Barrier | Effect::ClusterBarrier => Some(Group::Block),
-        Effect::Shuffle | Effect::Vote => values.has_full_mask(entry, inst).then_some(Group::Warp),
         _ => None,
     }
 }
@@ -50,7 +53,7 @@ fn instruction(
 ) {
     let (in_warp, in_block) = values.guard_differs(inst.guard);
     let guarded = if group == Group::Warp { in_warp } else { in_block };
-    let name = name(entry, inst);
+    let name = inst_name(inst);
     let who = match group {
         Group::Warp => "lanes of the warp",
         Group::Block => "threads of the block",
@@ -82,12 +85,6 @@ fn instruction(
     let register = &entry.regs[pred.index()].name;
     let why = format!("they part here: `{text}` on `%{register}`{}", by(pred));
     report.at_inst(RULE, inst, message).related(why, branch.term_place).hint(hint(group));
-}
-
-/// The instruction's name with its modifiers.
-fn name(entry: &Entry, inst: &Inst) -> String {
-    let text = show_inst(entry, &Inst { guard: None, ..inst.clone() });
-    text.split([' ', ';']).next().unwrap_or_default().to_owned()
 }
 
 fn hint(group: Group) -> &'static str {

@@ -10,6 +10,7 @@ use super::types::space;
 use super::values::{Values, mask};
 use crate::cfg::Cfg;
 use crate::ir::{Addr, Base, BlockId, Entry, Inst, Operand, Reg, SharedId};
+use crate::isa::syntax::{Segment, operand_named};
 use crate::isa::{Effect, Form, Op};
 use crate::types::Ty;
 
@@ -20,7 +21,7 @@ pub(super) fn check(entry: &Entry, cfg: &Cfg, values: &Values, report: &mut Repo
             continue;
         }
         for inst in &block.insts {
-            let Some(bytes) = width(inst) else { continue };
+            let Some(access) = access(entry, values, inst) else { continue };
             for (at, operand) in inst.operands.iter().enumerate() {
                 let Operand::Addr(addr) = operand else { continue };
                 if matches!(addr.base, Base::Param(_)) {
@@ -28,10 +29,10 @@ pub(super) fn check(entry: &Entry, cfg: &Cfg, values: &Values, report: &mut Repo
                 }
                 let array = shared_address(&definitions, addr);
                 if let Some((id, offset)) = array {
-                    bounds(entry, inst, id, offset, bytes, report);
+                    bounds(entry, inst, id, offset, access.bytes, report);
                 }
                 if !space_is_unsaid(inst, at) {
-                    alignment(entry, values, inst, operand, array.is_some(), bytes, report);
+                    alignment(entry, values, inst, operand, array.is_some(), access.align, report);
                 }
             }
         }
@@ -42,11 +43,32 @@ fn space_is_unsaid(inst: &Inst, at: usize) -> bool {
     space(inst, at) == super::types::Where::Unsaid
 }
 
-/// Bytes that a load, store or atomic accesses at once.
-fn width(inst: &Inst) -> Option<u64> {
-    let accesses = matches!(Form::of(inst.op).effect, Effect::Load | Effect::Store | Effect::Atomic);
-    let ty = inst.mods.t().filter(|_| accesses)?;
-    Some(u64::from(ty.bytes()) * inst.mods.vec() as u64)
+/// What an instruction needs of an address.
+#[derive(Clone, Copy)]
+struct Access {
+    /// Bytes accessed from the address on; 0 if their number is not known.
+    bytes: u64,
+    /// What the address must be a multiple of.
+    align: u64,
+}
+
+fn access(entry: &Entry, values: &Values, inst: &Inst) -> Option<Access> {
+    /// Bulk copies move units of 16 bytes.
+    const BULK: u64 = 16;
+    let form = Form::of(inst.op);
+    match form.effect {
+        Effect::Load | Effect::Store | Effect::Atomic => {
+            let bytes = u64::from(inst.mods.t()?.bytes()) * inst.mods.vec() as u64;
+            Some(Access { bytes, align: bytes })
+        }
+        Effect::AsyncCopy => {
+            let size = operand_named(inst.op, "n").map(|at| values.operand(entry, &inst.operands[at]));
+            let bytes = size.and_then(|size| size.value(32)).unwrap_or(0);
+            let bulk = form.head().contains(&Segment::Literal("bulk"));
+            Some(Access { bytes, align: if bulk { BULK } else { bytes.max(1) } })
+        }
+        _ => None,
+    }
 }
 
 /// The instruction that assigns each register, where it is the only one and always executed.
@@ -113,25 +135,24 @@ fn alignment(
     inst: &Inst,
     operand: &Operand,
     in_array: bool,
-    bytes: u64,
+    align: u64,
     report: &mut Report<'_>,
 ) {
     const RULE: &str = "alignment";
-    if !bytes.is_power_of_two() {
+    if !align.is_power_of_two() {
         return;
     }
-    let needed = bytes.trailing_zeros();
+    let needed = align.trailing_zeros();
     let known = values.operand(entry, operand);
     let low = known.bits & mask(known.count.min(needed));
     if low != 0 {
         let modulus = 1u64 << known.count.min(needed);
-        let message = format!(
-            "an access of {bytes} bytes needs an address that is a multiple of {bytes}, this one is {low} modulo {modulus}"
-        );
+        let message = format!("the address must be a multiple of {align}, it is {low} modulo {modulus}");
         report.at_inst(RULE, inst, message).hint("change the offset, or use a narrower access");
     } else if in_array && known.count < needed {
         let promised = 1u64 << known.count;
-        let message = format!("an access of {bytes} bytes to a shared array that is aligned to {promised}");
-        report.at_inst(RULE, inst, message).hint(format!("declare the array with `.align {bytes}`"));
+        let message =
+            format!("the address must be a multiple of {align}, the shared array is aligned to {promised}");
+        report.at_inst(RULE, inst, message).hint(format!("declare the array with `.align {align}`"));
     }
 }

@@ -152,8 +152,9 @@ fn parameters(entry: &Entry, report: &mut Report<'_>) {
         let text = format!(".param {} {}", param.ty, param.name);
         let plain = param.ty.is_int() || param.ty.is_bits() || param.ty.is_float();
         if !plain || param.ty.bits() > 64 {
-            report.at_entry(
+            report.at_declaration(
                 RULE,
+                place,
                 text.clone(),
                 format!("parameter `{}` has the type `{}`", param.name, param.ty),
             );

@@ -58,7 +58,7 @@ fn value(entry: &Entry, inst: &Inst, spec: &OperandSpec, operand: &Operand) -> R
         Operand::Imm(imm) => literal(ty, *imm),
         Operand::Special(special) => {
             let found = special.ty();
-            if found.bits() == ty.bits() && !ty.is_float() && ty != Ty::Pred {
+            if found.bits() == ty.bits() && !ty.is_float() {
                 return Ok(());
             }
             wrong(format!("is `{special}`, which is `{found}`, the instruction takes `{ty}`"))

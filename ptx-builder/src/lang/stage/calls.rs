@@ -11,6 +11,13 @@ pub fn ret() {
     with(|b| b.ret(place));
 }
 
+/// Refuses `return` of a host value under an open branch: the lanes that do not take it would need another host value.
+#[track_caller]
+pub fn host_return() {
+    let place = here();
+    with(|b| b.error(place, "a host value is returned under a condition of the running kernel; return a kernel value"));
+}
+
 /// A value that becomes a `T`: a kernel value, a constant of its type, or a tuple or array of these.
 #[diagnostic::on_unimplemented(
     message = "expected a kernel value of type `{T}`, found `{Self}`",

@@ -7,8 +7,8 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use super::arms::Test;
-use super::registers::here;
+use super::arms::{Test, Unify};
+use super::registers::{Registers, here};
 use crate::builder::{Label, with};
 use crate::ir::{Guard, Place};
 use crate::isa::mods::Cmp;
@@ -601,3 +601,33 @@ impl Block {
     }
 }
 
+
+/// The value of a `loop`: that of its `break`s.
+pub struct Exit<V: Unify<V>> {
+    vars: Option<<V::Out as Registers>::Vars>,
+}
+
+impl<V: Unify<V>> Default for Exit<V> {
+    fn default() -> Exit<V> {
+        Exit::new()
+    }
+}
+
+impl<V: Unify<V>> Exit<V> {
+    /// No `break` so far.
+    pub fn new() -> Exit<V> {
+        Exit { vars: None }
+    }
+
+    /// `break value`.
+    #[track_caller]
+    pub fn set(&mut self, value: V) {
+        let vars = *self.vars.get_or_insert_with(<V::Out as Registers>::declare);
+        value.left().assign_to(vars);
+    }
+
+    /// The value.
+    pub fn value(&mut self) -> V::Out {
+        <V::Out as Registers>::settled(self.vars.unwrap_or_else(<V::Out as Registers>::declare))
+    }
+}
