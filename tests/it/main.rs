@@ -3,4 +3,5 @@
 mod filetests;
 mod language;
 mod reader;
+mod rope_frequencies;
 mod roundtrip;

@@ -148,11 +148,12 @@ mod tests {
         largest
     }
 
-    /// Every distinct f32 of the reduced range for the f32 form, every 61st for the other, whose error is that of its
-    /// polynomials and smooth. The other seven eighths of a turn differ by signs and by which result is which.
+    /// Every distinct f32 of the reduced range in an optimized build, every 61st in a debug build, which would take a minute
+    /// for all. The other seven eighths of a turn differ by signs and by which result is which.
     #[test]
-    fn both_forms_keep_their_bounds_over_the_whole_reduced_range() {
-        for (form, step) in [(SinCos::F32, 1), (SinCos::Half, 61)] {
+    fn both_forms_keep_their_bounds_over_the_reduced_range() {
+        let step = if cfg!(debug_assertions) { 61 } else { 1 };
+        for form in [SinCos::F32, SinCos::Half] {
             let halves = |exponent| {
                 let from = if exponent == 0 { 0 } else { 1 << 23 };
                 [(exponent, from..3 << 22), (exponent, 3 << 22..1 << 24)]
@@ -166,7 +167,7 @@ mod tests {
             });
             assert!(error <= form.bound(), "{form:?}: {error:e}");
             assert!(
-                error >= 0.99 * form.bound(),
+                error >= 0.95 * form.bound(),
                 "{form:?}: {error:e} is below the stated bound: state it tighter"
             );
         }
