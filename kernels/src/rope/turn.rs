@@ -107,18 +107,9 @@ mod tests {
     /// The distance from `turn` up to the exact fraction, in units of 2^-32 turn, between −2^31 and 2^31.
     fn below(turn: u32, exact: &Big) -> f64 {
         let [low, high, ..] = exact.fraction(128);
-        let difference = high.wrapping_sub(u64::from(turn) << 32) as i64;
-        (difference as f64 + low as f64 / 2f64.powi_exact(64)) / 2f64.powi_exact(32)
-    }
-
-    trait PowiExact {
-        fn powi_exact(self, n: i32) -> f64;
-    }
-    impl PowiExact for f64 {
-        /// 2^n by bits.
-        fn powi_exact(self, n: i32) -> f64 {
-            f64::from_bits(((n + 1023) as u64) << 52)
-        }
+        let whole = (high.wrapping_sub(u64::from(turn) << 32)).cast_signed();
+        let unit = (1u64 << 32) as f64;
+        whole as f64 / unit + low as f64 / unit / unit / unit
     }
 
     #[test]
