@@ -318,7 +318,7 @@ pub(crate) fn special(special: SpecialReg) -> Value<u32> {
 
 /// `a <cmp> b` as a predicate.
 #[track_caller]
-pub(crate) fn compare<T: Number>(cmp: Cmp, a: impl Operand<T>, b: impl Operand<T>) -> Value<bool> {
+pub fn compare<T: Number>(cmp: Cmp, a: impl Operand<T>, b: impl Operand<T>) -> Value<bool> {
     let op = if T::TY.is_float() { Op::SetpF } else { Op::Setp };
     emit_value(op, &[cmp.get(), Mod::t(T::TY)], vec![a.operand(), b.operand()])
 }

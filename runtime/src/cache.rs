@@ -54,6 +54,24 @@ pub struct CacheOptions {
     pub disk: Option<DiskOptions>,
 }
 
+impl CacheOptions {
+    /// Memory only.
+    pub fn in_memory(mode: Mode) -> CacheOptions {
+        CacheOptions { mode, disk: None }
+    }
+
+    /// Memory and a folder.
+    pub fn on_disk(disk: DiskOptions) -> CacheOptions {
+        CacheOptions { mode: Mode::Normal, disk: Some(disk) }
+    }
+
+    /// These options in another mode.
+    #[must_use]
+    pub fn with_mode(self, mode: Mode) -> CacheOptions {
+        CacheOptions { mode, ..self }
+    }
+}
+
 /// The cache of a device.
 #[derive(Default)]
 pub(crate) struct Cache {
@@ -233,8 +251,7 @@ mod tests {
 
     fn device(mode: Mode) -> Device {
         let target = Target::sm(90).expect("a known target");
-        let cache = CacheOptions { mode, disk: None };
-        let options = DeviceOptions { cache, ..DeviceOptions::default() };
+        let options = DeviceOptions::default().with_cache(CacheOptions::in_memory(mode));
         Device::emulated(target, EmulatorOptions::default()).with_options(options)
     }
 

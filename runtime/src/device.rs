@@ -51,6 +51,20 @@ pub struct DeviceOptions {
     pub cache: CacheOptions,
 }
 
+impl DeviceOptions {
+    /// These options with a folder for the texts of refused kernels.
+    #[must_use]
+    pub fn with_dump_dir(self, folder: impl Into<PathBuf>) -> DeviceOptions {
+        DeviceOptions { dump_dir: Some(folder.into()), ..self }
+    }
+
+    /// These options with other ones for the cache.
+    #[must_use]
+    pub fn with_cache(self, cache: CacheOptions) -> DeviceOptions {
+        DeviceOptions { cache, ..self }
+    }
+}
+
 impl Core {
     pub(crate) fn as_cuda(&self) -> Option<&CudaDevice> {
         match &self.backend {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
+use ptxsmith_builder::emu;
 use ptxsmith_builder::ir::Place;
 use ptxsmith_builder::kernel::KernelError;
 use ptxsmith_builder::target::PtxVersion;
@@ -63,6 +64,9 @@ pub enum Error {
     /// The kernel cannot be built for the device's target.
     #[error(transparent)]
     Kernel(Box<KernelError>),
+    /// The emulator refuses a launch.
+    #[error(transparent)]
+    Emulator(#[from] emu::Error),
     /// A kernel is neither in memory nor on disk, and the cache may not compile.
     #[error("{kernel} is in no cache, and compiling is off")]
     CacheMiss {

@@ -46,15 +46,16 @@ mod emulated;
 mod error;
 mod expression;
 mod function;
+mod graph;
 mod image;
 mod launch;
 mod limits;
 mod lines;
 mod module;
+mod plan;
 mod prepared;
 #[cfg(test)]
 #[path = "../tests/support/scale.rs"]
-#[allow(unreachable_pub, reason = "the file is shared with an example, where its items are public")]
 mod scale;
 mod signature;
 
@@ -73,8 +74,11 @@ pub use driver::{device_count, device_info, driver_version, present};
 pub use emulated::{EmulatorOptions, Outcome};
 pub use error::{Error, LoadFailure};
 pub use function::{Function, FunctionAttributes, Parameter};
+pub use graph::{Graph, GraphArg, GraphBuffers, RecordError, Recording, Slot};
+pub use half;
 pub use image::{Image, PtxHeader};
 pub use launch::Launch;
 pub use limits::LaunchConfig;
 pub use module::{LoadOptions, LoadedModule};
+pub use plan::{LaunchPlan, PlanErrors, Progress};
 pub use prepared::{Arg, Prepared, PreparedAny};

@@ -93,6 +93,16 @@ impl PreparedAny {
         &self.inner.launches
     }
 
+    /// Launches it with arguments that were put together already.
+    pub(crate) fn launch_values<'a>(
+        &self,
+        stream: &'a CudaStream,
+        args: Vec<Arg<'a>>,
+        shape: impl Shape,
+    ) -> Result<(), Error> {
+        self.inner.launch(stream, |f| args.into_iter().for_each(f), |f| shape.for_each(f))
+    }
+
     /// Runs it with arguments and sizes by name, on the stream of its device or in the emulator, and waits for it.
     ///
     /// # Errors
@@ -342,5 +352,155 @@ impl fmt::Debug for PreparedAny {
 impl<K> fmt::Debug for Prepared<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.any.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::Buffer;
+    use crate::device::Device;
+    use crate::emulated::EmulatorOptions;
+    use crate::scale::{MAX_ROWS, Rows, Scale, ScaleArgs};
+    use half::bf16;
+    use ptxsmith_builder::emu::Kind;
+
+    const COLUMNS: u32 = 40;
+
+    fn device() -> Device {
+        let target = Target::sm(90).expect("a known target");
+        Device::emulated(target, EmulatorOptions::default())
+    }
+
+    fn kernel() -> Scale {
+        Scale::new(COLUMNS, 3.0, Dtype::F32, Dtype::Bf16)
+    }
+
+    fn input(rows: u32) -> Vec<f32> {
+        (0..rows * COLUMNS).map(|i| i as f32 / 7.0).collect()
+    }
+
+    fn bytes(values: &[f32]) -> Vec<u8> {
+        values.iter().flat_map(|value| value.to_le_bytes()).collect()
+    }
+
+    fn buffers(device: &Device, rows: u32) -> (Buffer, Buffer) {
+        let x = device.upload("x", &bytes(&input(rows))).expect("memory");
+        let y = device.alloc("y", 2 * (rows * COLUMNS) as usize).expect("memory");
+        (x, y)
+    }
+
+    fn scaled(rows: u32) -> Vec<u8> {
+        input(rows).iter().flat_map(|value| bf16::from_f32(value * 3.0).to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn typed_and_named_runs_agree_with_the_formula() {
+        let device = device();
+        let prepared = device.prepare(&kernel()).expect("a valid kernel");
+        let (x, mut y) = buffers(&device, 5);
+        let args = ScaleArgs { x: x.read(Dtype::F32), y: y.write(Dtype::Bf16), strides: None };
+        let outcome = prepared.run(args, Rows(5)).expect("it fits");
+        assert!(outcome.findings.is_empty() && outcome.unwritten.is_empty(), "{outcome:?}");
+        assert_eq!(outcome.profiles[0].1.blocks, 5);
+        assert_eq!(device.download(&y).expect("our buffer"), scaled(5));
+
+        let (x, mut y) = buffers(&device, 5);
+        let args = [("y", Arg::Buffer(y.write(Dtype::Bf16))), ("x", Arg::Buffer(x.read(Dtype::F32)))];
+        prepared.any().run_named(args, &[("rows", 5)]).expect("it fits");
+        assert_eq!(device.download(&y).expect("our buffer"), scaled(5));
+    }
+
+    #[test]
+    fn strided_rows_leave_what_is_between_them() {
+        let device = device();
+        let kernel = Scale { strided: true, ..kernel() };
+        let prepared = device.prepare(&kernel).expect("a valid kernel");
+        let (x, _) = buffers(&device, 3);
+        let mut y = device.upload("y", &[7; 3 * 48 * 2]).expect("memory");
+        let args =
+            ScaleArgs { x: x.read(Dtype::F32), y: y.write(Dtype::Bf16), strides: Some((COLUMNS.into(), 48)) };
+        let outcome = prepared.run(args, Rows(3)).expect("it fits");
+        assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+        let expected: Vec<u8> =
+            scaled(3).chunks(2 * COLUMNS as usize).flat_map(|row| [row, &[7; 16]].concat()).collect();
+        assert_eq!(device.download(&y).expect("our buffer"), expected);
+    }
+
+    #[test]
+    fn zero_rows_do_nothing() {
+        let device = device();
+        let prepared = device.prepare(&kernel()).expect("a valid kernel");
+        let (x, mut y) =
+            (device.alloc("x", 0).expect("memory"), device.upload("y", &[9; 4]).expect("memory"));
+        let args = ScaleArgs { x: x.read(Dtype::F32), y: y.write(Dtype::Bf16), strides: None };
+        let outcome = prepared.run(args, Rows(0)).expect("it fits");
+        assert!(outcome.profiles.is_empty() && outcome.unwritten.is_empty());
+        assert_eq!(device.download(&y).expect("our buffer"), [9; 4]);
+    }
+
+    #[test]
+    fn reads_of_unwritten_memory_are_found_and_rows_left_out_are_named() {
+        let device = device();
+        let prepared = device.prepare(&kernel()).expect("a valid kernel");
+        let (x, mut y) = buffers(&device, 4);
+        let args = ScaleArgs { x: x.read(Dtype::F32), y: y.write(Dtype::Bf16), strides: None };
+        let outcome = prepared.run(args, Rows(3)).expect("it fits");
+        assert_eq!(outcome.unwritten, [("y", u64::from(3 * COLUMNS * 2))]);
+
+        let mut z = device.alloc("z", 4 * COLUMNS as usize * 2).expect("memory");
+        let copy = device.prepare(&Scale { x: Dtype::Bf16, ..kernel() }).expect("a valid kernel");
+        let mut found = |rows| {
+            let args = ScaleArgs { x: y.read(Dtype::Bf16), y: z.write(Dtype::Bf16), strides: None };
+            copy.run(args, Rows(rows)).expect("it fits").findings
+        };
+        assert!(found(3).is_empty());
+        let found = found(4);
+        assert!(found.iter().any(|finding| finding.kind == Kind::UninitGlobal), "{found:?}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_kernel_value_and_limit() {
+        let device = device();
+        let prepared = device.prepare(&kernel()).expect("a valid kernel");
+        let message = |args: Vec<(&str, Arg<'_>)>, sizes: &[(&str, u64)]| {
+            prepared.any().run_named(args, sizes).expect_err("it does not fit").to_string()
+        };
+        let (x, mut y) = buffers(&device, 2);
+        let label = "scale{columns=40, factor=3e0, x=f32, y=bf16}: ";
+        let rows = [("rows", 2)];
+        assert_eq!(
+            message(vec![("x", Arg::Buffer(x.read(Dtype::F32)))], &rows),
+            format!("{label}argument `y` is not given")
+        );
+        assert_eq!(
+            message(vec![("z", Arg::Buffer(x.read(Dtype::F32)))], &rows),
+            format!("{label}`z` is unknown; the kernel takes x, y")
+        );
+        let twice = || ("x", Arg::Buffer(x.read(Dtype::F32)));
+        assert!(message(vec![twice(), twice()], &rows).contains("`x` is given twice"));
+        let both = |y: &mut Buffer, sizes: &[(&str, u64)]| {
+            let args = vec![("x", Arg::Buffer(x.read(Dtype::F32))), ("y", Arg::Buffer(y.write(Dtype::Bf16)))];
+            message(args, sizes)
+        };
+        assert!(both(&mut y, &[]).contains("argument `rows` is not given"));
+        assert!(both(&mut y, &[("rows", 3)]).contains("needed are 480"));
+        assert!(both(&mut y, &[("rows", MAX_ROWS + 1)]).contains("the limit is 2147483647"));
+        let lent = vec![("x", Arg::Buffer(x.read(Dtype::F32))), ("y", Arg::Buffer(y.read(Dtype::Bf16)))];
+        assert!(message(lent, &rows).contains("lent for reading only"));
+        // SAFETY: the launch is refused before anything touches the address.
+        let raw = unsafe { BufferArg::from_raw(0x1000, 1 << 20, Dtype::F32) };
+        let raw = vec![("x", Arg::Buffer(raw)), ("y", Arg::Buffer(y.write(Dtype::Bf16)))];
+        assert!(message(raw, &rows).contains("on a CUDA device, the launch is on emulated sm_90"));
+    }
+
+    #[test]
+    fn prepared_kernels_go_to_any_thread_and_name_themselves() {
+        fn shared<T: Send + Sync + Clone + 'static>(_: &T) {}
+        let prepared = device().prepare(&kernel()).expect("a valid kernel");
+        shared(&prepared);
+        shared(prepared.any());
+        assert_eq!(prepared.any().label(), "scale{columns=40, factor=3e0, x=f32, y=bf16}");
+        assert!(prepared.any().launches().is_empty());
     }
 }

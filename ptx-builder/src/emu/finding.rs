@@ -204,7 +204,7 @@ pub(crate) struct Raw {
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
     detectors: Detectors,
-    /// By kind, instruction and the other side's instruction.
+    /// By kind and the instructions of both sides in text order.
     found: BTreeMap<(Kind, u32, u32), (Raw, u64)>,
 }
 
@@ -225,7 +225,12 @@ impl Sink {
         if !self.detectors.has(kind) {
             return;
         }
-        let key = (kind, inst, other.map_or(u32::MAX, |other| other.inst));
+        // The two sides of a race are one finding, whichever came first.
+        let key = (
+            kind,
+            inst.min(other.map_or(inst, |other| other.inst)),
+            other.map_or(inst, |other| other.inst.max(inst)),
+        );
         let make =
             |(thread, memory, message)| Raw { kind, inst, block, thread, memory, related: other, message };
         match self.found.get_mut(&key) {

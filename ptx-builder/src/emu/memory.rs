@@ -142,12 +142,19 @@ impl Memory {
             return false;
         }
         let start = buffer.head + offset as usize;
-        for (i, byte) in bytes.iter().enumerate() {
-            let at = start + i;
+        let mut put = |at: usize, byte: u8| {
             let word = buffer.words[at / 4].get_mut();
             let shift = 8 * (at % 4);
-            *word = *word & !(0xff << shift) | u32::from(*byte) << shift;
-        }
+            *word = *word & !(0xff << shift) | u32::from(byte) << shift;
+        };
+        // Bytes up to the first whole word, whole words, the rest.
+        let (first, rest) = bytes.split_at(bytes.len().min((4 - start % 4) % 4));
+        first.iter().enumerate().for_each(|(i, byte)| put(start + i, *byte));
+        let (whole, last) = rest.as_chunks::<4>();
+        let end = start + bytes.len() - last.len();
+        last.iter().enumerate().for_each(|(i, byte)| put(end + i, *byte));
+        let words = buffer.words[(start + first.len()) / 4..].iter_mut();
+        words.zip(whole).for_each(|(word, bytes)| *word.get_mut() = u32::from_le_bytes(*bytes));
         buffer.init.set(start, start + bytes.len());
         true
     }

@@ -21,8 +21,10 @@ pub(crate) struct Case {
 impl Case {
     /// A kernel `k` with the given parameters, shared arrays and body; its registers are those of [`REGISTERS`].
     pub(crate) fn new(params: &str, body: &str, blocks: u32, threads: u32) -> Case {
+        // A dynamic array for the kernels that want one.
         let text = format!(
-            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k({params}) {{ {REGISTERS}\n{body}\nret;\n}}\n"
+            ".version 8.0\n.target sm_80\n.address_size 64\n.extern .shared .align 16 .u32 all[];\n\
+             .visible .entry k({params}) {{ {REGISTERS}\n{body}\nret;\n}}\n"
         );
         let module = match parse(&text) {
             Ok(parsed) => parsed.module,
@@ -53,6 +55,13 @@ impl Case {
     /// Passes a buffer that nobody has written.
     pub(crate) fn output(self, name: &str, words: u64) -> Case {
         self.buffer(name, Access::WriteOnly, Contents::Uninit(4 * words))
+    }
+
+    /// Adds a buffer of words that is no argument.
+    pub(crate) fn words_unbound(mut self, name: &str, words: &[u32]) -> Case {
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.memory.add(name, Access::ReadWrite, Contents::Bytes(bytes));
+        self
     }
 
     /// Passes a scalar.

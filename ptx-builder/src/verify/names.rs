@@ -49,7 +49,9 @@ pub(super) fn check(entry: &Entry, earlier: &[Entry], report: &mut Report<'_>) {
         if !is_identifier(&written) {
             report.at_entry(RULE, String::new(), format!("the register `{written}` is not a PTX identifier"));
         }
-        if SpecialReg::from_name(&written).is_some() {
+        // `%tid` hides `%tid.x`: behind its declaration the assembler reads the rest as a selector.
+        let is_special = |special: &SpecialReg| special.name().split('.').next() == Some(&written);
+        if SpecialReg::ALL.iter().any(is_special) {
             report.at_entry(
                 RULE,
                 String::new(),

@@ -1,4 +1,5 @@
 //! A small kernel that the runtime's own tests launch: `y = x · factor`, one block per row, one thread per element.
+#![allow(unreachable_pub, reason = "the file is a private module of each crate that shares it")]
 
 use ptxsmith_builder::builder::build_entry;
 use ptxsmith_builder::kernel::{

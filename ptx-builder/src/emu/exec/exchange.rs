@@ -71,14 +71,11 @@ pub(super) fn members(
         let first = rest.trailing_zeros();
         let mask = masks[first as usize];
         let mut same = 0;
-        let mut scan = rest;
-        while scan != 0 {
-            let lane = scan.trailing_zeros();
-            scan &= scan - 1;
-            if masks[lane as usize] == mask {
-                same |= 1 << lane;
-                groups[lane as usize] = mask & active;
-            }
+        for lane in (0..LANES).filter(|lane| rest >> lane & 1 == 1 && masks[*lane] == mask) {
+            same |= 1 << lane;
+        }
+        for lane in (0..LANES).filter(|lane| same >> lane & 1 == 1) {
+            groups[lane] = (mask | same) & active;
         }
         rest &= !same;
         let unnamed = same & !mask;

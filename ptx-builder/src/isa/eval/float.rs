@@ -133,18 +133,18 @@ one_operand!(
 );
 
 macro_rules! sign {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident $of:ident) => {
         $(#[$doc])*
         pub fn $name(mods: &Mods) -> Option<WarpFn> {
             Some(match mods.t()? {
-                Ty::F32 => lanes!(with file, at; |a: u32| -> u32 { compare::$name(F32, a.into(), ftz(at.context)) as u32 }),
-                Ty::F64 => lanes!(|a: u64| -> u64 { compare::$name(F64, a, false) }),
-                Ty::F16 => lanes!(with file, at; |a: u16| -> u16 { compare::$name(F16, a.into(), ftz(at.context)) as u16 }),
-                Ty::Bf16 => lanes!(|a: u16| -> u16 { compare::$name(BF16, a.into(), false) as u16 }),
+                Ty::F32 => lanes!(with file, at; |a: u32| -> u32 { compare::$of(F32, a.into(), ftz(at.context)) as u32 }),
+                Ty::F64 => lanes!(|a: u64| -> u64 { compare::$of(F64, a, false) }),
+                Ty::F16 => lanes!(with file, at; |a: u16| -> u16 { compare::$of(F16, a.into(), ftz(at.context)) as u16 }),
+                Ty::Bf16 => lanes!(|a: u16| -> u16 { compare::$of(BF16, a.into(), false) as u16 }),
                 Ty::F16x2 => lanes!(with file, at; |a: u32| -> u32 {
-                    packed16([a], |[a]| compare::$name(F16, a.into(), ftz(at.context)) as u16)
+                    packed16([a], |[a]| compare::$of(F16, a.into(), ftz(at.context)) as u16)
                 }),
-                Ty::Bf16x2 => lanes!(|a: u32| -> u32 { packed16([a], |[a]| compare::$name(BF16, a.into(), false) as u16) }),
+                Ty::Bf16x2 => lanes!(|a: u32| -> u32 { packed16([a], |[a]| compare::$of(BF16, a.into(), false) as u16) }),
                 _ => return None,
             }
             .with(context(mods)))
@@ -152,27 +152,14 @@ macro_rules! sign {
     };
 }
 
-mod signs {
-    use super::*;
-    sign!(
-        /// The sign bit flipped.
-        neg
-    );
-    sign!(
-        /// The sign bit cleared.
-        abs
-    );
-}
-
-/// `neg` of a float.
-pub fn neg_f(mods: &Mods) -> Option<WarpFn> {
-    signs::neg(mods)
-}
-
-/// `abs` of a float.
-pub fn abs_f(mods: &Mods) -> Option<WarpFn> {
-    signs::abs(mods)
-}
+sign!(
+    /// `neg` of a float: the sign bit flipped.
+    neg_f neg
+);
+sign!(
+    /// `abs` of a float: the sign bit cleared.
+    abs_f abs
+);
 
 macro_rules! approximations {
     ($($(#[$doc:meta])* $name:ident, $($ty:ident $lane:ident $function:ident ($($more:ident)?)),*;)*) => {$(
