@@ -141,6 +141,8 @@ pub struct Builder {
     regs: Vec<RegBuild>,
     items: Vec<Item>,
     labels: Vec<LabelBuild>,
+    /// Labels that are jumped to and not placed yet.
+    pending: Vec<Label>,
     numbered: HashMap<Rc<Key>, Reg, BuildHasherDefault<KeyHasher>>,
     numbering: Vec<Rc<Key>>,
     errors: Vec<BuildError>,
@@ -200,6 +202,7 @@ impl Builder {
             regs: Vec::new(),
             items: Vec::new(),
             labels: Vec::new(),
+            pending: Vec::new(),
             numbered: HashMap::default(),
             numbering: Vec::new(),
             errors: Vec::new(),
@@ -363,6 +366,13 @@ impl Builder {
             for key in self.numbering.drain(kept.min(self.numbering.len())..) {
                 self.numbered.remove(&key);
             }
+            // What is numbered from here on stands at positions that were taken when those labels were jumped to, and
+            // does not dominate them either.
+            self.pending.retain(|other| *other != label);
+            for other in &self.pending {
+                let first = &mut self.labels[other.0 as usize].first_jump;
+                *first = first.map(|first| first.min(kept));
+            }
         }
         self.items.push(Item::Label(label));
     }
@@ -370,6 +380,9 @@ impl Builder {
     fn jump_made(&mut self, label: Label) {
         let length = self.numbering.len();
         let build = &mut self.labels[label.0 as usize];
+        if build.first_jump.is_none() && !build.placed {
+            self.pending.push(label);
+        }
         build.first_jump = Some(build.first_jump.map_or(length, |first| first.min(length)));
     }
 

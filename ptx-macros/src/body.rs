@@ -17,11 +17,14 @@ use crate::names::{label, local, stage};
 
 mod control;
 mod jumps;
+mod literals;
 mod matches;
 mod patterns;
 mod places;
 mod statements;
 
+pub(crate) use control::block_diverges;
+pub(crate) use literals::expect_block as expect_type;
 pub(crate) use statements::take_host;
 
 /// What a name stands for.
@@ -83,6 +86,8 @@ pub(crate) struct Body<'e> {
     scopes: Vec<HashMap<String, Kind>>,
     frames: Vec<Frame>,
     returns: Returns,
+    /// The type of the result, for literals behind `return`.
+    result: Option<Type>,
     /// Whether a `return` stands under a construct, so that the result may have to be joined.
     early_return: bool,
     numbers: usize,
@@ -90,7 +95,20 @@ pub(crate) struct Body<'e> {
 
 impl<'e> Body<'e> {
     pub(crate) fn new(errors: &'e Errors, returns: Returns) -> Body<'e> {
-        Body { errors, scopes: vec![HashMap::new()], frames: Vec::new(), returns, early_return: false, numbers: 0 }
+        Body {
+            errors,
+            scopes: vec![HashMap::new()],
+            frames: Vec::new(),
+            returns,
+            result: None,
+            early_return: false,
+            numbers: 0,
+        }
+    }
+
+    /// Says which type the result has.
+    pub(crate) fn expect_result(&mut self, ty: Type) {
+        self.result = Some(ty);
     }
 
     /// Whether early returns were found, so that the state of [`Returns::Device`] is used.
@@ -122,7 +140,13 @@ impl<'e> Body<'e> {
         local(name, self.numbers, span)
     }
 
-    fn frame(&mut self, kind: FrameKind, name: &str, span: Span, user: Option<Lifetime>) -> (Ident, Lifetime) {
+    fn frame(
+        &mut self,
+        kind: FrameKind,
+        name: &str,
+        span: Span,
+        user: Option<Lifetime>,
+    ) -> (Ident, Lifetime) {
         let state = self.local(name, span);
         let label = label(name, self.numbers, span);
         self.frames.push(Frame { kind, state: state.clone(), label: label.clone(), user, value: None });
@@ -170,9 +194,14 @@ impl<'e> Body<'e> {
 
     /// `a && b` is `if a { b } else { false }`, `a || b` is `if a { true } else { b }`.
     fn logic(&mut self, left: Expr, right: Expr, span: Span, and: bool) -> Expr {
-        let constant = |value: bool| Expr::Lit(syn::ExprLit { attrs: Vec::new(), lit: Lit::Bool(syn::LitBool::new(value, span)) });
+        let constant = |value: bool| {
+            Expr::Lit(syn::ExprLit { attrs: Vec::new(), lit: Lit::Bool(syn::LitBool::new(value, span)) })
+        };
         let (then, otherwise) = if and { (right, constant(false)) } else { (constant(true), right) };
-        let block = |expr: Expr| syn::Block { brace_token: Default::default(), stmts: vec![syn::Stmt::Expr(expr, None)] };
+        let block = |expr: Expr| syn::Block {
+            brace_token: Default::default(),
+            stmts: vec![syn::Stmt::Expr(expr, None)],
+        };
         let branch = Expr::Block(syn::ExprBlock { attrs: Vec::new(), label: None, block: block(otherwise) });
         self.stage_if(span, left, block(then), Some(branch))
     }
@@ -196,7 +225,8 @@ impl<'e> Body<'e> {
             visit_mut::visit_expr_range_mut(self, &mut expr);
             return Expr::Range(expr);
         };
-        let both_literal = [start, end].iter().all(|bound| matches!(&***bound, Expr::Lit(lit) if unsuffixed(&lit.lit)));
+        let both_literal =
+            [start, end].iter().all(|bound| matches!(&***bound, Expr::Lit(lit) if unsuffixed(&lit.lit)));
         if both_literal {
             return Expr::Range(expr);
         }
@@ -224,6 +254,23 @@ impl<'e> Body<'e> {
         }
         visit_mut::visit_expr_method_call_mut(self, &mut call);
         Expr::MethodCall(call)
+    }
+
+    /// An array of kernel values and literals: the literals become kernel values too.
+    fn array(&mut self, mut array: syn::ExprArray) -> Expr {
+        let literal = |expr: &Expr| matches!(inner(expr), Expr::Lit(_));
+        let first = array.elems.iter().position(|elem| !literal(elem));
+        let constants: Vec<bool> = array.elems.iter().map(literal).collect();
+        visit_mut::visit_expr_array_mut(self, &mut array);
+        let Some(first) = first.filter(|_| constants.contains(&true)) else { return Expr::Array(array) };
+        let span = array.bracket_token.span.join();
+        let names: Vec<Ident> = array.elems.iter().map(|elem| self.local("elem", elem.span())).collect();
+        let (like, other) = (stage(span, "like"), &names[first]);
+        let elems = names.iter().zip(constants).map(|(name, constant)| {
+            if constant { quote_spanned!(name.span()=> #like(&#other, #name)) } else { quote!(#name) }
+        });
+        let values = &array.elems;
+        Expr::Verbatim(quote_spanned!(span=> match (#values,) { (#(#names,)*) => [#(#elems),*] }))
     }
 
     fn closure(&mut self, mut closure: syn::ExprClosure) -> Expr {
@@ -261,6 +308,7 @@ impl VisitMut for Body<'_> {
             Expr::Range(range) => self.range(range),
             Expr::MethodCall(call) => self.method_call(call),
             Expr::Closure(closure) => self.closure(closure),
+            Expr::Array(array) => self.array(array),
             Expr::If(expr) => self.if_expr(expr),
             Expr::Match(expr) => self.match_expr(expr),
             Expr::ForLoop(expr) => self.for_loop(expr),
@@ -341,7 +389,13 @@ fn unsuffixed(lit: &Lit) -> bool {
 fn borrowed(expr: &Expr) -> TokenStream {
     let span = expr.span();
     match expr {
-        Expr::Path(_) | Expr::Lit(_) | Expr::Verbatim(_) | Expr::Call(_) | Expr::MethodCall(_) | Expr::Paren(_) | Expr::Field(_) => {
+        Expr::Path(_)
+        | Expr::Lit(_)
+        | Expr::Verbatim(_)
+        | Expr::Call(_)
+        | Expr::MethodCall(_)
+        | Expr::Paren(_)
+        | Expr::Field(_) => {
             quote_spanned!(span=> &#expr)
         }
         _ => quote_spanned!(span=> &(#expr)),

@@ -43,7 +43,8 @@ pub(crate) fn spec(item: TokenStream) -> TokenStream {
             Vec::new()
         }
     };
-    let (mut infos, mut given, mut takes, mut values, mut idents) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut infos, mut given, mut takes, mut values, mut idents) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for field in fields {
         let Some(ident) = &field.ident else { continue };
         let (ty, text, doc) = (&field.ty, ident.to_string(), doc_text(&field.attrs));
@@ -54,7 +55,8 @@ pub(crate) fn spec(item: TokenStream) -> TokenStream {
         for attr in field.attrs.iter().filter(|attr| attr.path().is_ident("spec")) {
             match &attr.meta {
                 Meta::List(list) => {
-                    let mut entries = Entries::parse(list.tokens.clone(), "spec", &["default", "range"], &errors);
+                    let mut entries =
+                        Entries::parse(list.tokens.clone(), "spec", &["default", "range"], &errors);
                     default = entries.value("default", &errors);
                     range = entries.value("range", &errors);
                 }
@@ -129,11 +131,14 @@ pub(crate) fn baked(item: TokenStream) -> TokenStream {
                 if matches!(variant.fields, Fields::Unit) {
                     variants.push(&variant.ident);
                 } else {
-                    errors.at(variant, "a variant with data has no text: use a struct with `#[derive(Spec)]`");
+                    errors
+                        .at(variant, "a variant with data has no text: use a struct with `#[derive(Spec)]`");
                 }
             }
         }
-        Data::Struct(data) => errors.at(data.struct_token, "`Baked` is for enums without data: derive `Spec` on a struct"),
+        Data::Struct(data) => {
+            errors.at(data.struct_token, "`Baked` is for enums without data: derive `Spec` on a struct")
+        }
         Data::Union(data) => errors.at(data.union_token, "`Baked` is for enums without data"),
     }
     let texts: Vec<String> = variants.iter().map(|variant| kebab_case(variant)).collect();

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{FnArg, ItemFn, Pat, ReturnType, Type};
 
-use crate::body::{Body, Kind, Returns, take_host};
+use crate::body::{Body, Kind, Returns, block_diverges, expect_type, take_host};
 use crate::errors::Errors;
 use crate::names::{builder, local, register_name, stage};
 use crate::types::{ComputeTypes, allowed};
@@ -51,12 +51,22 @@ pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
         }
     }
     let mut block = (*item.block).clone();
+    if let Some(ty) = &result {
+        expect_type(&mut block, ty);
+        body.expect_result(ty.clone());
+    }
+    let diverges = block_diverges(&block);
     body.statements(&mut block);
     let early = body.has_early_return();
     drop(body);
     let stmts = &block.stmts;
     let inner = quote!({ #(#stmts)* });
     let value = match (&staged, early) {
+        (Some(ty), true) if diverges => {
+            let path = stage(span, "Return");
+            quote_spanned!(span=> let mut #state = #path::<#ty>::new(); #inner)
+        }
+        _ if diverges => quote!(#inner),
         (Some(ty), true) => {
             let path = stage(span, "Return");
             quote_spanned!(span=> let mut #state = #path::<#ty>::new(); let value = #inner; #state.finish(value))
@@ -103,7 +113,12 @@ fn is_unit_or_value(ty: &Type) -> bool {
 }
 
 /// Replaces the type of a parameter by what a call may pass, and returns the statement that makes the kernel value of it.
-fn stage_param(typed: &mut syn::PatType, compute: &ComputeTypes, body: &mut Body<'_>, errors: &Errors) -> TokenStream {
+fn stage_param(
+    typed: &mut syn::PatType,
+    compute: &ComputeTypes,
+    body: &mut Body<'_>,
+    errors: &Errors,
+) -> TokenStream {
     let host = take_host(&mut typed.attrs);
     let Pat::Ident(pat) = &mut *typed.pat else {
         errors.at(&typed.pat, "a parameter of a device function is a plain name: take it apart in the body");

@@ -38,7 +38,10 @@ pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
     let options = attrs::Options::parse(attr, &item.sig.ident, &errors);
     check_signature(&item, &errors);
     let params = params::parse(&item.sig, &errors);
-    let name = options.name.clone().unwrap_or_else(|| item.sig.ident.to_string().trim_start_matches("r#").to_owned());
+    let name = options
+        .name
+        .clone()
+        .unwrap_or_else(|| item.sig.ident.to_string().trim_start_matches("r#").to_owned());
     let kernel = Kernel { ty: camel_case(&item.sig.ident), name, options, params, item };
     let body = kernel.body(&errors);
     let tokens = emit::kernel(&kernel, body);
@@ -95,7 +98,8 @@ impl Kernel {
             };
             inputs.push(quote!(#ident: #staged));
             if param.mutable {
-                let (into_var, text) = (crate::names::stage(ident.span(), "into_var"), crate::names::register_name(ident));
+                let (into_var, text) =
+                    (crate::names::stage(ident.span(), "into_var"), crate::names::register_name(ident));
                 prelude.extend(quote!(let #ident = #into_var(#ident, #text);));
                 walk.bind(ident, Kind::Register);
             } else {
@@ -105,7 +109,11 @@ impl Kernel {
         walk.statements(&mut block);
         let allowed = allowed();
         let stmts = if errors.is_empty() && sound { block.stmts } else { Vec::new() };
-        let unused = if errors.is_empty() { quote!() } else { quote!(#[allow(unused_variables, reason = "the body has errors")]) };
+        let unused = if errors.is_empty() {
+            quote!()
+        } else {
+            quote!(#[allow(unused_variables, reason = "the body has errors")])
+        };
         quote! {
             #allowed
             #unused

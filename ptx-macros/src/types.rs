@@ -124,7 +124,8 @@ impl ComputeTypes {
                 if staged.iter().all(Option::is_none) {
                     return None;
                 }
-                let elems = tuple.elems.iter().zip(staged).map(|(ty, staged)| staged.unwrap_or_else(|| ty.clone()));
+                let elems =
+                    tuple.elems.iter().zip(staged).map(|(ty, staged)| staged.unwrap_or_else(|| ty.clone()));
                 Some(Type::Verbatim(quote_spanned!(span=> (#(#elems,)*))))
             }
             Type::Array(array) => {

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use super::naming::Namer;
 use super::{BuildErrors, Builder, Item, Label};
 use crate::ir::{
-    Addr, Base, Block, BlockId, Comments, Entry, Inst, Operand, Place, Reg, RegInfo, SharedArray, SharedId,
-    Terminator,
+    Addr, Base, Block, BlockId, Comments, Entry, Inst, Operand, Param, ParamId, Place, Reg, RegInfo,
+    SharedArray, SharedId, Terminator,
 };
 use crate::isa::{Effect, Form, Op, Role, SpecialReg};
 use crate::types::Ty;
@@ -51,6 +51,7 @@ impl Builder {
         forward_copies(&self, &mut blocks);
         retarget_copies(&self, &mut blocks);
         remove_dead(&self, &mut blocks);
+        drop_unread_params(&mut self.params, &mut blocks);
         let regs = self.name_registers(&mut blocks);
         dynamic_arrays_first(&mut self.shared, &mut blocks);
         Ok(Entry {
@@ -187,6 +188,25 @@ fn dynamic_arrays_first(shared: &mut Vec<SharedArray>, blocks: &mut [Block]) {
             *id = moved[id.index()];
         }
     }
+}
+
+/// Keeps the parameters that an instruction reads: a launch does not pass what nobody wants.
+fn drop_unread_params(params: &mut Vec<Param>, blocks: &mut [Block]) {
+    let mut read = vec![false; params.len()];
+    let each = |blocks: &mut [Block], f: &mut dyn FnMut(&mut ParamId)| {
+        for operand in
+            blocks.iter_mut().flat_map(|block| &mut block.insts).flat_map(|inst| &mut inst.operands)
+        {
+            if let Operand::Addr(Addr { base: Base::Param(id), .. }) = operand {
+                f(id);
+            }
+        }
+    };
+    each(blocks, &mut |id| read[id.0 as usize] = true);
+    let position = |id: ParamId| read[..id.0 as usize].iter().filter(|read| **read).count() as u32;
+    each(blocks, &mut |id| *id = ParamId(position(*id)));
+    let mut read = read.iter();
+    params.retain(|_| read.next().is_some_and(|read| *read));
 }
 
 fn split(items: Vec<Item>) -> Vec<Draft> {

@@ -41,7 +41,7 @@ fn is_panic(mac: &syn::Macro) -> bool {
     ["panic", "unreachable", "todo", "unimplemented"].iter().any(|name| mac.path.is_ident(name))
 }
 
-pub(super) fn block_diverges(block: &Block) -> bool {
+pub(crate) fn block_diverges(block: &Block) -> bool {
     block.stmts.iter().any(|stmt| match stmt {
         Stmt::Expr(expr, _) => diverges(expr),
         Stmt::Macro(mac) => is_panic(&mac.mac),
@@ -82,7 +82,13 @@ impl Body<'_> {
         self.stage_if(expr.if_token.span, *expr.cond, expr.then_branch, otherwise)
     }
 
-    pub(super) fn stage_if(&mut self, span: Span, condition: Expr, then: Block, otherwise: Option<Expr>) -> Expr {
+    pub(super) fn stage_if(
+        &mut self,
+        span: Span,
+        condition: Expr,
+        then: Block,
+        otherwise: Option<Expr>,
+    ) -> Expr {
         let condition = self.staged(condition);
         let then_diverges = block_diverges(&then);
         let else_diverges = otherwise.as_ref().is_some_and(diverges);
@@ -104,7 +110,9 @@ impl Body<'_> {
         };
         let then = arm_body(quote!(#then), quote_spanned!(span=> then), then_diverges);
         let otherwise = match otherwise {
-            Some(other @ Expr::Verbatim(_)) => arm_body(quote!({ #other }), quote_spanned!(span=> otherwise), else_diverges),
+            Some(other @ Expr::Verbatim(_)) => {
+                arm_body(quote!({ #other }), quote_spanned!(span=> otherwise), else_diverges)
+            }
             Some(other) => arm_body(quote!(#other), quote_spanned!(span=> otherwise), else_diverges),
             None => arm_body(quote!(()), quote_spanned!(span=> otherwise), false),
         };
@@ -136,7 +144,8 @@ impl Body<'_> {
         self.scoped(|body| {
             let (condition, registers) = body.let_chain(condition);
             let joins = otherwise.as_ref().is_some_and(|other| {
-                let then_literal = matches!(then.stmts.last(), Some(Stmt::Expr(expr, None)) if ends_in_literal(expr));
+                let then_literal =
+                    matches!(then.stmts.last(), Some(Stmt::Expr(expr, None)) if ends_in_literal(expr));
                 (then_literal != ends_in_literal(other)) && !block_diverges(&then) && !diverges(other)
             });
             let mut then = then;
@@ -257,7 +266,13 @@ impl Body<'_> {
     }
 
     /// A `loop`, with the value of its `break`s if it has one.
-    fn endless(&mut self, span: Span, user: Option<syn::Lifetime>, mut body: Block, may_have_value: bool) -> Expr {
+    fn endless(
+        &mut self,
+        span: Span,
+        user: Option<syn::Lifetime>,
+        mut body: Block,
+        may_have_value: bool,
+    ) -> Expr {
         let kind = if may_have_value { FrameKind::ValueLoop } else { FrameKind::Loop };
         let (state, label) = self.frame(kind, "loop", span, user);
         self.visit_block_mut(&mut body);

@@ -8,6 +8,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{Expr, Lifetime};
 
+use super::literals::expect;
 use super::{Body, Frame, FrameKind, Returns};
 use crate::names::stage;
 
@@ -26,7 +27,13 @@ fn leave(frame: &Frame, span: Span) -> TokenStream {
 
 impl Body<'_> {
     /// The index of the construct that a jump refers to; `Err` has been reported.
-    fn jump_target(&self, keyword: &str, span: Span, label: Option<&Lifetime>, loops_only: bool) -> Result<usize, ()> {
+    fn jump_target(
+        &self,
+        keyword: &str,
+        span: Span,
+        label: Option<&Lifetime>,
+        loops_only: bool,
+    ) -> Result<usize, ()> {
         for (i, frame) in self.frames.iter().enumerate().rev() {
             match frame.kind {
                 FrameKind::Closure => break,
@@ -108,13 +115,19 @@ impl Body<'_> {
                 "`return` in a closure cannot be staged: make the last expression its value, or write a `#[device]` function",
             );
         }
-        let value = jump.expr.map(|value| self.staged(*value));
+        let value = jump.expr.map(|mut value| {
+            if let Some(ty) = self.result.clone() {
+                expect(&mut value, &ty);
+            }
+            self.staged(*value)
+        });
         let nested = !self.frames.is_empty();
         self.early_return |= nested;
         match &self.returns {
             Returns::Kernel => {
                 if let Some(value) = value {
-                    self.errors.at(&value, "a kernel returns nothing: store the value to a `GlobalMut` parameter");
+                    self.errors
+                        .at(&value, "a kernel returns nothing: store the value to a `GlobalMut` parameter");
                 }
                 let ret = stage(span, "ret");
                 let checks = self.checks(0, &quote_spanned!(span=> #ret();), span);
@@ -130,7 +143,9 @@ impl Body<'_> {
                 }
                 let kept = self.local_name("returned", span);
                 let checks = self.checks(0, &quote_spanned!(span=> #state.jump(#kept);), span);
-                Expr::Verbatim(quote_spanned!(span=> { let #kept = #value; #checks return #state.finish(#kept); }))
+                Expr::Verbatim(
+                    quote_spanned!(span=> { let #kept = #value; #checks return #state.finish(#kept); }),
+                )
             }
         }
     }

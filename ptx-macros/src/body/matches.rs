@@ -83,7 +83,9 @@ fn test(pat: &Pat, value: &Ident) -> Option<Expr> {
                 RangeLimits::Closed(_) => quote_spanned!(span=> <=),
             };
             match (start, end) {
-                (Some(start), Some(end)) => verbatim(quote_spanned!(span=> #value >= #start && #value #upper #end)),
+                (Some(start), Some(end)) => {
+                    verbatim(quote_spanned!(span=> #value >= #start && #value #upper #end))
+                }
                 (Some(start), None) => verbatim(quote_spanned!(span=> #value >= #start)),
                 (None, Some(end)) => verbatim(quote_spanned!(span=> #value #upper #end)),
                 (None, None) => None,
@@ -127,7 +129,8 @@ impl Body<'_> {
                 let converted = body.registers_of(&registers);
                 body.visit_expr_mut(&mut arm.body);
                 let value = &arm.body;
-                let method = if i == 0 { quote_spanned!(span=> then) } else { quote_spanned!(span=> otherwise) };
+                let method =
+                    if i == 0 { quote_spanned!(span=> then) } else { quote_spanned!(span=> otherwise) };
                 let value = if joins { quote!(#join.#method(#value)) } else { quote!(#value) };
                 if joins || !converted.is_empty() {
                     *arm.body = Expr::Verbatim(quote!({ #converted #value }));
@@ -158,7 +161,8 @@ impl Body<'_> {
             })
             .collect();
         let bools = covers_bool(&arms);
-        let total = |(pat, guard, _): &(Pat, Option<Expr>, Expr)| guard.is_none() && test(pat, &value).is_none();
+        let total =
+            |(pat, guard, _): &(Pat, Option<Expr>, Expr)| guard.is_none() && test(pat, &value).is_none();
         // Arms behind one that matches everything are never reached; rustc would only warn.
         if let Some(last) = arms.iter().position(total) {
             arms.truncate(last + 1);
@@ -177,7 +181,9 @@ impl Body<'_> {
                 let mut stmts = Vec::new();
                 if let Some(name) = &bound {
                     let mutability = mutable.then(|| syn::token::Mut(name.span()));
-                    if let Ok(stmt) = syn::parse2::<Stmt>(quote_spanned!(name.span()=> let #mutability #name = #value;)) {
+                    if let Ok(stmt) =
+                        syn::parse2::<Stmt>(quote_spanned!(name.span()=> let #mutability #name = #value;))
+                    {
                         stmts.push(stmt);
                     }
                 }

@@ -9,7 +9,8 @@ pub(super) fn take_mut(body: &Body<'_>, pat: &mut Pat) -> Vec<Ident> {
     let mut found = Vec::new();
     each_ident(pat, &mut |ident| {
         if ident.by_ref.is_some() && ident.mutability.is_some() {
-            body.errors.at(&ident.ident, "`ref mut` cannot be staged: bind the value with `mut` and assign it");
+            body.errors
+                .at(&ident.ident, "`ref mut` cannot be staged: bind the value with `mut` and assign it");
         }
         if ident.mutability.take().is_some() {
             found.push(ident.ident.clone());

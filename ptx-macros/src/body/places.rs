@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{BinOp, Expr, Ident, UnOp};
 
-use super::{Body, Kind, borrowed, inner, unsuffixed};
+use super::{Body, Kind, borrowed, inner};
 use crate::names::stage;
 
 /// What an assignment goes to.
@@ -112,7 +112,11 @@ impl Body<'_> {
         let container = borrowed(&container);
         let path = stage(span, "index");
         let call = Expr::Verbatim(quote_spanned!(span=> #path(#container, #position)));
-        Expr::Unary(syn::ExprUnary { attrs: Vec::new(), op: UnOp::Deref(syn::token::Star(span)), expr: Box::new(call) })
+        Expr::Unary(syn::ExprUnary {
+            attrs: Vec::new(),
+            op: UnOp::Deref(syn::token::Star(span)),
+            expr: Box::new(call),
+        })
     }
 
     pub(super) fn reference(&mut self, mut reference: syn::ExprReference) -> Expr {
@@ -146,7 +150,9 @@ impl Body<'_> {
     fn target(&mut self, place: Expr) -> Target {
         match self.root_kind(&place) {
             Kind::Register => Target::Registers(self.registers(&place)),
-            Kind::RegisterRef if matches!(inner(&place), Expr::Unary(_)) => Target::Registers(self.registers(&place)),
+            Kind::RegisterRef if matches!(inner(&place), Expr::Unary(_)) => {
+                Target::Registers(self.registers(&place))
+            }
             Kind::HostMut => Target::Native(self.host_place(place)),
             Kind::RegisterRef | Kind::Plain => match place {
                 Expr::Index(index) => {
@@ -251,7 +257,9 @@ impl Body<'_> {
             Target::Registers(place) => {
                 let (assign, read) = (stage(span, "assign"), stage(span, "read"));
                 let right = self.local("right", span);
-                Expr::Verbatim(quote_spanned!(span=> match #value { #right => #assign(#place, #read(#place) #op #right) }))
+                Expr::Verbatim(
+                    quote_spanned!(span=> match #value { #right => #assign(#place, #read(#place) #op #right) }),
+                )
             }
             Target::Element(container, position) => {
                 let (store, index) = (stage(span, "store"), stage(span, "index"));
@@ -274,27 +282,4 @@ impl Body<'_> {
 /// Whether an expression names a place: a variable, a field, an element, or what a reference points to.
 fn is_place(expr: &Expr) -> bool {
     root(expr).is_some()
-}
-
-/// Gives number literals the type that a register of an unannotated `let mut` has: f32 and i32.
-pub(super) fn suffix_literals(expr: &mut Expr) {
-    match expr {
-        Expr::Lit(lit) if unsuffixed(&lit.lit) => match &lit.lit {
-            syn::Lit::Float(float) => {
-                let text = format!("{}f32", float.base10_digits());
-                lit.lit = syn::Lit::Float(syn::LitFloat::new(&text, float.span()));
-            }
-            syn::Lit::Int(int) => {
-                let text = format!("{}i32", int.base10_digits());
-                lit.lit = syn::Lit::Int(syn::LitInt::new(&text, int.span()));
-            }
-            _ => {}
-        },
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => suffix_literals(&mut unary.expr),
-        Expr::Paren(paren) => suffix_literals(&mut paren.expr),
-        Expr::Tuple(tuple) => tuple.elems.iter_mut().for_each(suffix_literals),
-        Expr::Array(array) => array.elems.iter_mut().for_each(suffix_literals),
-        Expr::Repeat(repeat) => suffix_literals(&mut repeat.expr),
-        _ => {}
-    }
 }

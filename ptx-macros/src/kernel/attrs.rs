@@ -41,7 +41,11 @@ impl Entries {
         for entry in parsed {
             let name = entry.key.to_string();
             if !keys.contains(&name.as_str()) {
-                let known = if keys.is_empty() { "it has none".to_owned() } else { format!("its keys are {}", keys.join(", ")) };
+                let known = if keys.is_empty() {
+                    "it has none".to_owned()
+                } else {
+                    format!("its keys are {}", keys.join(", "))
+                };
                 errors.at(&entry.key, format!("`{of}` has no key `{name}`; {known}"));
             } else if entries.iter().any(|known| known.key == entry.key) {
                 errors.at(&entry.key, format!("`{name}` is given twice"));
@@ -101,7 +105,17 @@ pub(crate) struct Options {
 }
 
 const KEYS: &[&str] = &[
-    "block", "grid", "geometry", "cluster", "shared", "pdl", "min_blocks", "name", "bind", "reference", "validate",
+    "block",
+    "grid",
+    "geometry",
+    "cluster",
+    "shared",
+    "pdl",
+    "min_blocks",
+    "name",
+    "bind",
+    "reference",
+    "validate",
 ];
 
 impl Options {
@@ -111,7 +125,10 @@ impl Options {
             Expr::Lit(lit) => match &lit.lit {
                 syn::Lit::Str(text) if is_identifier(&text.value()) => Some(text.value()),
                 _ => {
-                    errors.at(&value, "`name` is a string of letters, digits and `_` that does not begin with a digit");
+                    errors.at(
+                        &value,
+                        "`name` is a string of letters, digits and `_` that does not begin with a digit",
+                    );
                     None
                 }
             },
@@ -159,12 +176,19 @@ impl Options {
             .map(|(key, _)| format!("`{key} = …`"))
             .collect();
         if !missing.is_empty() {
-            errors.at(kernel, format!("the launch of this kernel is not described: add {} to `#[kernel(…)]`", missing.join(" and ")));
+            errors.at(
+                kernel,
+                format!(
+                    "the launch of this kernel is not described: add {} to `#[kernel(…)]`",
+                    missing.join(" and ")
+                ),
+            );
         }
     }
 }
 
 fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
-    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

@@ -5,8 +5,8 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, Ident, Type};
 
-use super::params::{Param, Role};
 use super::Kernel;
+use super::params::{Param, Role};
 use crate::names::builder;
 use crate::types::{has_float, option_of};
 
@@ -44,9 +44,18 @@ pub(super) fn kernel(kernel: &Kernel, body: TokenStream) -> TokenStream {
     let spec = spec_type(kernel);
     let args = args_type(kernel);
     let shape = shape_type(kernel);
-    let any = any_kernel(kernel, &body);
+    let any = any_kernel(kernel);
     let typed = typed_kernel(kernel);
-    quote!(#spec #args #shape #any #typed)
+    quote! {
+        #spec
+        #args
+        #shape
+        const _: () = {
+            #body
+            #any
+        };
+        #typed
+    }
 }
 
 fn spec_type(kernel: &Kernel) -> TokenStream {
@@ -57,7 +66,13 @@ fn spec_type(kernel: &Kernel) -> TokenStream {
     let types: Vec<&Type> = kernel.baked().map(|param| &param.ty).collect();
     let docs: Vec<String> = kernel
         .baked()
-        .map(|param| if param.doc.is_empty() { format!("Baked parameter `{}`.", param.ident) } else { param.doc.clone() })
+        .map(|param| {
+            if param.doc.is_empty() {
+                format!("Baked parameter `{}`.", param.ident)
+            } else {
+                param.doc.clone()
+            }
+        })
         .collect();
     let by_bits = |param: &Param, this: TokenStream| {
         let ident = &param.ident;
@@ -115,19 +130,23 @@ fn args_type(kernel: &Kernel) -> TokenStream {
         let ident = &param.ident;
         let inner = option_of(&param.ty).unwrap_or(&param.ty);
         let doc = if param.doc.is_empty() { format!("Argument `{ident}`.") } else { param.doc.clone() };
-        let (ty, wrap): (TokenStream, fn(TokenStream, &Type, &TokenStream) -> TokenStream) = match param.role {
+        let (ty, wrap): (TokenStream, fn(TokenStream, &Type, &TokenStream) -> TokenStream) = match param.role
+        {
             Role::Buffer { .. } => {
                 has_buffer = true;
                 (quote!(B), |this, _, value| quote!(#value::Buffer(#this)))
             }
-            _ => (quote!(#inner), |this, ty, value| {
-                quote!(#value::Scalar(<#ty as ::ptxsmith_builder::value::Scalar>::bits(#this)))
-            }),
+            _ => (
+                quote!(#inner),
+                |this, ty, value| quote!(#value::Scalar(<#ty as ::ptxsmith_builder::value::Scalar>::bits(#this))),
+            ),
         };
         if param.when.is_some() {
             let wrapped = wrap(quote!(value), inner, &value);
             fields.push(quote!(#[doc = #doc] pub #ident: ::core::option::Option<#ty>));
-            values.push(quote!(if let ::core::option::Option::Some(value) = self.#ident { values.push(#wrapped); }));
+            values.push(
+                quote!(if let ::core::option::Option::Some(value) = self.#ident { values.push(#wrapped); }),
+            );
             visits.push(quote!(if let ::core::option::Option::Some(value) = self.#ident { f(#wrapped); }));
         } else {
             let wrapped = wrap(quote!(self.#ident), inner, &value);
@@ -190,6 +209,11 @@ fn shape_type(kernel: &Kernel) -> TokenStream {
     }
 }
 
+/// A variable that the expressions of attributes cannot see.
+fn hidden(name: &str) -> Ident {
+    Ident::new(name, proc_macro2::Span::mixed_site())
+}
+
 fn geometry(kernel: &Kernel) -> TokenStream {
     let options = &kernel.options;
     if let Some(geometry) = &options.geometry {
@@ -203,21 +227,22 @@ fn geometry(kernel: &Kernel) -> TokenStream {
         kernel.scope(quote_spanned!(block.span()=> #path::into_block(#block)))
     };
     let grid = kernel.scope(quote_spanned!(grid.span()=> ::ptxsmith_builder::kernel::Expr::from(#grid)));
+    let geometry = hidden("geometry");
     let mut sets = TokenStream::new();
     for (field, value) in
         [("cluster", &options.cluster), ("dynamic_shared", &options.shared), ("pdl", &options.pdl)]
     {
         if let Some(value) = value {
             let (field, value) = (Ident::new(field, value.span()), kernel.scope(value));
-            sets.extend(quote!(geometry.#field = #value;));
+            sets.extend(quote!(#geometry.#field = #value;));
         }
     }
     quote! {{
         #[allow(unused_mut, reason = "only some kernels set more")]
-        let mut geometry = ::ptxsmith_builder::kernel::Geometry::new(1, #grid);
-        geometry.block = #block;
+        let mut #geometry = ::ptxsmith_builder::kernel::Geometry::new(1, #grid);
+        #geometry.block = #block;
         #sets
-        geometry
+        #geometry
     }}
 }
 
@@ -228,47 +253,53 @@ fn condition(kernel: &Kernel, param: &Param) -> Option<TokenStream> {
 }
 
 fn arg_infos(kernel: &Kernel) -> Vec<TokenStream> {
-    let sizes: Vec<TokenStream> = kernel.args().map(|param| {
-        let name = param.ident.to_string();
-        let inner = option_of(&param.ty).unwrap_or(&param.ty);
-        let kind = match &param.role {
-            Role::Buffer { dtype, len, align, writable, inout } => {
-                let dtype = value_of(kernel, dtype.as_ref(), quote!(::ptxsmith_builder::types::Dtype::F32));
-                let len = match len {
-                    Some(len) => kernel.scope(quote_spanned!(len.span()=> ::ptxsmith_builder::kernel::Expr::from(#len))),
-                    None => quote!(::ptxsmith_builder::kernel::Expr::from(0u32)),
-                };
-                let direction = match (writable, inout) {
-                    (false, _) => quote!(In),
-                    (true, false) => quote!(Out),
-                    (true, true) => quote!(InOut),
-                };
-                let align = value_of(kernel, align.as_ref(), quote!(dtype.bytes()));
-                quote! {{
-                    let dtype: ::ptxsmith_builder::types::Dtype = #dtype;
-                    ::ptxsmith_builder::kernel::ArgKind::Buffer {
-                        dtype,
-                        direction: ::ptxsmith_builder::kernel::Direction::#direction,
-                        len: #len,
-                        align: #align,
-                    }
-                }}
+    let args = hidden("args");
+    kernel
+        .args()
+        .map(|param| {
+            let name = param.ident.to_string();
+            let inner = option_of(&param.ty).unwrap_or(&param.ty);
+            let kind = match &param.role {
+                Role::Buffer { dtype, len, align, writable, inout } => {
+                    let dtype =
+                        value_of(kernel, dtype.as_ref(), quote!(::ptxsmith_builder::types::Dtype::F32));
+                    let len = match len {
+                        Some(len) => kernel
+                            .scope(quote_spanned!(len.span()=> ::ptxsmith_builder::kernel::Expr::from(#len))),
+                        None => quote!(::ptxsmith_builder::kernel::Expr::from(0u32)),
+                    };
+                    let direction = match (writable, inout) {
+                        (false, _) => quote!(In),
+                        (true, false) => quote!(Out),
+                        (true, true) => quote!(InOut),
+                    };
+                    let stored = hidden("stored");
+                    let align = value_of(kernel, align.as_ref(), quote!(#stored.bytes()));
+                    quote! {{
+                        let #stored: ::ptxsmith_builder::types::Dtype = #dtype;
+                        ::ptxsmith_builder::kernel::ArgKind::Buffer {
+                            dtype: #stored,
+                            direction: ::ptxsmith_builder::kernel::Direction::#direction,
+                            len: #len,
+                            align: #align,
+                        }
+                    }}
+                }
+                Role::Scalar { stride_of: Some(of) } => {
+                    let of = of.to_token_stream().to_string();
+                    quote!(::ptxsmith_builder::kernel::ArgKind::Stride { of: #of })
+                }
+                _ => quote!(::ptxsmith_builder::kernel::ArgKind::Scalar {
+                    ty: <#inner as ::ptxsmith_builder::value::Scalar>::TY
+                }),
+            };
+            let push = quote!(#args.push(::ptxsmith_builder::kernel::ArgInfo { name: #name, kind: #kind }););
+            match condition(kernel, param) {
+                Some(condition) => quote!(if #condition { #push }),
+                None => push,
             }
-            Role::Scalar { stride_of: Some(of) } => {
-                let of = of.to_token_stream().to_string();
-                quote!(::ptxsmith_builder::kernel::ArgKind::Stride { of: #of })
-            }
-            _ => quote!(::ptxsmith_builder::kernel::ArgKind::Scalar {
-                ty: <#inner as ::ptxsmith_builder::value::Scalar>::TY
-            }),
-        };
-        let push = quote!(args.push(::ptxsmith_builder::kernel::ArgInfo { name: #name, kind: #kind }););
-        match condition(kernel, param) {
-            Some(condition) => quote!(if #condition { #push }),
-            None => push,
-        }
-    }).collect();
-    sizes
+        })
+        .collect()
 }
 
 fn value_of(kernel: &Kernel, expr: Option<&Expr>, default: TokenStream) -> TokenStream {
@@ -291,8 +322,9 @@ fn body_inputs(kernel: &Kernel) -> Vec<TokenStream> {
             }
             Role::Buffer { dtype, align, .. } => {
                 let dtype = value_of(kernel, dtype.as_ref(), quote!(::ptxsmith_builder::types::Dtype::F32));
-                let align = value_of(kernel, align.as_ref(), quote!(dtype.bytes()));
-                quote_spanned!(span=> { let dtype: ::ptxsmith_builder::types::Dtype = #dtype; <#inner>::param(#name, dtype, #align) })
+                let stored = hidden("stored");
+                let align = value_of(kernel, align.as_ref(), quote!(#stored.bytes()));
+                quote_spanned!(span=> { let #stored: ::ptxsmith_builder::types::Dtype = #dtype; <#inner>::param(#name, #stored, #align) })
             }
         };
         match condition(kernel, param) {
@@ -304,8 +336,10 @@ fn body_inputs(kernel: &Kernel) -> Vec<TokenStream> {
     }).collect()
 }
 
-fn any_kernel(kernel: &Kernel, body: &TokenStream) -> TokenStream {
+fn any_kernel(kernel: &Kernel) -> TokenStream {
     let Kernel { ty, name, options, .. } = kernel;
+    let (entry, arg_list, launch, fields) =
+        (hidden("entry"), hidden("args"), hidden("launch"), hidden("fields"));
     let geometry = geometry(kernel);
     let args = arg_infos(kernel);
     let inputs = body_inputs(kernel);
@@ -313,7 +347,9 @@ fn any_kernel(kernel: &Kernel, body: &TokenStream) -> TokenStream {
     let sizes = kernel.sizes().map(|param| {
         let (name, ty) = (param.ident.to_string(), &param.ty);
         let max = match &param.role {
-            Role::Size { max: Some(max) } => kernel.scope(quote_spanned!(max.span()=> { let max: #ty = #max; max })),
+            Role::Size { max: Some(max) } => {
+                kernel.scope(quote_spanned!(max.span()=> { let max: #ty = #max; max }))
+            }
             _ => quote!(<#ty>::MAX),
         };
         quote!((#name, ::core::convert::From::from(#max)))
@@ -321,7 +357,7 @@ fn any_kernel(kernel: &Kernel, body: &TokenStream) -> TokenStream {
     let validate = options.validate.as_ref().map(|path| quote_spanned!(path.span()=> #path(self, target)?;));
     let min_blocks = options.min_blocks.as_ref().map(|value| {
         let value = kernel.scope(value);
-        quote!(entry.bounds.min_blocks = ::core::option::Option::Some(#value);)
+        quote!(#entry.bounds.min_blocks = ::core::option::Option::Some(#value);)
     });
     let bind = match &options.bind {
         Some(path) => quote_spanned!(path.span()=> #path(self, tensors)),
@@ -335,7 +371,10 @@ fn any_kernel(kernel: &Kernel, body: &TokenStream) -> TokenStream {
     };
     let reference = match &options.reference {
         Some(path) => quote_spanned!(path.span()=> #path(self, inputs)),
-        None => quote!({ let _ = inputs; ::core::option::Option::None }),
+        None => quote!({
+            let _ = inputs;
+            ::core::option::Option::None
+        }),
     };
     let values = kernel.baked().map(|param| {
         let (ident, field) = (&param.ident, param.ident.to_string());
@@ -362,9 +401,9 @@ fn any_kernel(kernel: &Kernel, body: &TokenStream) -> TokenStream {
 
             #[allow(unused_variables, reason = "only a chosen schedule depends on the target")]
             fn fields(&self, target: ::ptxsmith_builder::target::Target) -> ::std::vec::Vec<::ptxsmith_builder::kernel::FieldValue> {
-                let mut fields = ::std::vec::Vec::new();
-                #(fields.extend(#values);)*
-                fields
+                let mut #fields = ::std::vec::Vec::new();
+                #(#fields.extend(#values);)*
+                #fields
             }
 
             #[allow(
@@ -375,12 +414,11 @@ fn any_kernel(kernel: &Kernel, body: &TokenStream) -> TokenStream {
                 &self,
                 target: ::ptxsmith_builder::target::Target,
             ) -> ::core::result::Result<::ptxsmith_builder::kernel::Operation, ::ptxsmith_builder::kernel::KernelError> {
-                #body
                 #validate
-                let geometry: ::ptxsmith_builder::kernel::Geometry = #geometry;
-                let mut args = ::std::vec::Vec::new();
+                let #launch: ::ptxsmith_builder::kernel::Geometry = #geometry;
+                let mut #arg_list = ::std::vec::Vec::new();
                 #(#args)*
-                let mut entry = ::ptxsmith_builder::builder::build_entry(#name, target, || {
+                let mut #entry = ::ptxsmith_builder::builder::build_entry(#name, target, || {
                     #(#inputs)*
                     body(#(#idents),*);
                 })?;
@@ -388,9 +426,9 @@ fn any_kernel(kernel: &Kernel, body: &TokenStream) -> TokenStream {
                 ::ptxsmith_builder::kernel::Operation::new(
                     #name,
                     target,
-                    args,
+                    #arg_list,
                     ::std::vec![#(#sizes),*],
-                    ::std::vec![::ptxsmith_builder::kernel::BuiltEntry { entry, geometry }],
+                    ::std::vec![::ptxsmith_builder::kernel::BuiltEntry { entry: #entry, geometry: #launch }],
                 )
             }
 

@@ -34,13 +34,7 @@ pub(super) enum Role {
         max: Option<Expr>,
     },
     /// A buffer.
-    Buffer {
-        dtype: Option<Expr>,
-        len: Option<Expr>,
-        align: Option<Expr>,
-        writable: bool,
-        inout: bool,
-    },
+    Buffer { dtype: Option<Expr>, len: Option<Expr>, align: Option<Expr>, writable: bool, inout: bool },
     /// A number of the launch.
     Scalar {
         /// The buffer whose row stride it is.
@@ -71,7 +65,10 @@ fn param(input: &FnArg, errors: &Errors) -> Option<Param> {
     let (mut role, mut when) = (None, None);
     for attr in &typed.attrs {
         let Some(name) = attr.path().get_ident().map(Ident::to_string) else {
-            errors.at(attr, "kernel parameters have the attributes baked, size, buffer, scalar, stride and when");
+            errors.at(
+                attr,
+                "kernel parameters have the attributes baked, size, buffer, scalar, stride and when",
+            );
             continue;
         };
         match name.as_str() {
@@ -113,7 +110,14 @@ fn param(input: &FnArg, errors: &Errors) -> Option<Param> {
         }
     };
     check(&pat.ident, &ty, &role, when.as_ref(), errors);
-    Some(Param { ident: pat.ident.clone(), ty, role, when, mutable: pat.mutability.is_some(), doc: doc_text(&typed.attrs) })
+    Some(Param {
+        ident: pat.ident.clone(),
+        ty,
+        role,
+        when,
+        mutable: pat.mutability.is_some(),
+        doc: doc_text(&typed.attrs),
+    })
 }
 
 fn last_segment(ty: &Type) -> Option<String> {
@@ -153,8 +157,11 @@ fn parse_role(name: &str, attr: &Attribute, ty: &Type, errors: &Errors) -> Optio
             let given = entries(&keys);
             let buffer = buffer(ty, given, errors);
             if let Role::Buffer { dtype, len, .. } = &buffer {
-                let missing: Vec<&str> =
-                    [("dtype", dtype), ("len", len)].iter().filter(|(_, value)| value.is_none()).map(|(key, _)| *key).collect();
+                let missing: Vec<&str> = [("dtype", dtype), ("len", len)]
+                    .iter()
+                    .filter(|(_, value)| value.is_none())
+                    .map(|(key, _)| *key)
+                    .collect();
                 if !missing.is_empty() && errors.is_empty() {
                     errors.at(attr, format!("a buffer needs {}", missing.join(" and ")));
                 }

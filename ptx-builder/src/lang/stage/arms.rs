@@ -311,7 +311,8 @@ impl<C: Condition<A, B>, A, B> If<C, A, B> {
                 None => {
                     let pred = self.condition.predicate().reg();
                     with(|b| {
-                        let labels = (b.label(if self.otherwise { "else" } else { "endif" }), b.label("endif"));
+                        let labels =
+                            (b.label(if self.otherwise { "else" } else { "endif" }), b.label("endif"));
                         b.branch(Guard { pred, negated: true }, labels.0, place);
                         self.labels = Some(labels);
                     });
@@ -375,6 +376,11 @@ impl<C: Condition<A, B>, A, B> If<C, A, B> {
     pub fn open(&self) -> bool {
         self.labels.is_some()
     }
+}
+
+/// `constant` as an element beside `other`: a kernel value, if that is one.
+pub fn like<A: Join<B>, B>(_: &A, constant: B) -> A::Out {
+    A::second(constant)
 }
 
 /// Says that one arm never ends, so that the other alone determines the type.

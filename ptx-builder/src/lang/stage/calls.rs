@@ -15,7 +15,12 @@ pub fn ret() {
 #[track_caller]
 pub fn host_return() {
     let place = here();
-    with(|b| b.error(place, "a host value is returned under a condition of the running kernel; return a kernel value"));
+    with(|b| {
+        b.error(
+            place,
+            "a host value is returned under a condition of the running kernel; return a kernel value",
+        )
+    });
 }
 
 /// A value that becomes a `T`: a kernel value, a constant of its type, or a tuple or array of these.
@@ -94,7 +99,8 @@ impl<R: Registers> Return<R> {
     #[track_caller]
     pub fn jump(&mut self, value: impl Lift<R>) {
         let place = here();
-        let (label, vars) = *self.pending.get_or_insert_with(|| (with(|b| b.label("returned")), R::declare()));
+        let (label, vars) =
+            *self.pending.get_or_insert_with(|| (with(|b| b.label("returned")), R::declare()));
         value.lift().assign_to(vars);
         with(|b| b.jump(label, place));
     }

@@ -62,9 +62,15 @@ impl<T: BakedParam> BakedParam for Option<T> {
 }
 
 /// The information of fields that have a default.
-pub fn infos_with_default<T: BakedParam>(infos: Vec<FieldInfo>, name: &'static str, default: &T) -> Vec<FieldInfo> {
+pub fn infos_with_default<T: BakedParam>(
+    infos: Vec<FieldInfo>,
+    name: &'static str,
+    default: &T,
+) -> Vec<FieldInfo> {
     let values = default.values(name);
-    let text = |info: &FieldInfo| values.iter().find(|value| value.name == info.name).map(|value| value.text.clone());
+    let text = |info: &FieldInfo| {
+        values.iter().find(|value| value.name == info.name).map(|value| value.text.clone())
+    };
     infos.into_iter().map(|info| FieldInfo { required: false, default: text(&info), ..info }).collect()
 }
 

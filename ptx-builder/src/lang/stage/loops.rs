@@ -7,7 +7,8 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use super::arms::{Test, Unify};
+use super::arms::Test;
+use super::calls::Lift;
 use super::registers::{Registers, here};
 use crate::builder::{Label, with};
 use crate::ir::{Guard, Place};
@@ -318,7 +319,8 @@ impl<T: One> Steps for KernelSteps<T> {
                 let again = if self.may_wrap() {
                     // The distance to the end is exact without a sign, also where the next value is not.
                     let ty = Mod::t(unsigned(T::TY));
-                    let left: Value<T> = emit_value(Op::SubI, &[Mod::t(T::TY)], vec![self.range.end.operand(), i.operand()]);
+                    let left: Value<T> =
+                        emit_value(Op::SubI, &[Mod::t(T::TY)], vec![self.range.end.operand(), i.operand()]);
                     counter.set(sum(i));
                     let cmp = if self.range.inclusive { Cmp::Ge } else { Cmp::Gt };
                     let operands = vec![left.operand(), self.range.step.operand()];
@@ -601,33 +603,32 @@ impl Block {
     }
 }
 
-
 /// The value of a `loop`: that of its `break`s.
-pub struct Exit<V: Unify<V>> {
-    vars: Option<<V::Out as Registers>::Vars>,
+pub struct Exit<R: Registers> {
+    vars: Option<R::Vars>,
 }
 
-impl<V: Unify<V>> Default for Exit<V> {
-    fn default() -> Exit<V> {
+impl<R: Registers> Default for Exit<R> {
+    fn default() -> Exit<R> {
         Exit::new()
     }
 }
 
-impl<V: Unify<V>> Exit<V> {
+impl<R: Registers> Exit<R> {
     /// No `break` so far.
-    pub fn new() -> Exit<V> {
+    pub fn new() -> Exit<R> {
         Exit { vars: None }
     }
 
     /// `break value`.
     #[track_caller]
-    pub fn set(&mut self, value: V) {
-        let vars = *self.vars.get_or_insert_with(<V::Out as Registers>::declare);
-        value.left().assign_to(vars);
+    pub fn set(&mut self, value: impl Lift<R>) {
+        let vars = *self.vars.get_or_insert_with(R::declare);
+        value.lift().assign_to(vars);
     }
 
     /// The value.
-    pub fn value(&mut self) -> V::Out {
-        <V::Out as Registers>::settled(self.vars.unwrap_or_else(<V::Out as Registers>::declare))
+    pub fn value(&mut self) -> R {
+        R::settled(self.vars.unwrap_or_else(R::declare))
     }
 }

@@ -277,8 +277,10 @@ casts! {
     i64 => u64: |value| value.retype();
     u32 => u64 i64: |value| convert(Op::Cvt, &[], value);
     i32 => u64 i64: |value| convert(Op::Cvt, &[], value);
-    u64 => u32 i32: |value| convert(Op::Cvt, &[], value);
-    i64 => u32 i32: |value| convert(Op::Cvt, &[], value);
+    u64 => u32: |value| convert(Op::Cvt, &[], value);
+    u64 => i32: |value| convert::<u64, u32>(Op::Cvt, &[], value).retype();
+    i64 => u32: |value| convert::<u64, u32>(Op::Cvt, &[], value.retype());
+    i64 => i32: |value| convert::<u64, u32>(Op::Cvt, &[], value.retype()).retype();
 }
 
 /// `value as T`.
@@ -497,4 +499,3 @@ host_types!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool cha
 pub fn typed<T, V: Typed<T>>(value: V) -> V {
     value
 }
-
