@@ -13,10 +13,10 @@ use ptxsmith_builder::kernel::{
     Binding, Expr, FieldError, Geometry, KernelError, ReferenceInputs, TensorShape,
 };
 use ptxsmith_builder::lang::{
-    B32, Baked, Global, GlobalMut, RowSum, Shared, Spec, block_idx_x, comment, kernel, row_sum,
+    self, B32, Baked, Global, GlobalMut, RowSum, Shared, Spec, block_idx_x, comment, kernel, row_sum,
     thread_idx_x,
 };
-use ptxsmith_builder::ops::{min, rcp_rn, sqrt_rn};
+use ptxsmith_builder::ops::{min, policy_evict_first, policy_evict_last, rcp_rn, sqrt_rn};
 use ptxsmith_builder::target::Target;
 use ptxsmith_builder::types::Dtype;
 use ptxsmith_builder::value::Value;
@@ -50,7 +50,7 @@ pub struct RmsNormSpec {
     /// contiguous rows, or rows at the strides x_stride and y_stride (elements) of the launch
     #[spec(default = Layout::Contiguous)]
     pub layout: Layout,
-    /// bytes that every base and row start is promised to be aligned to: a power of two from the element size to 16; 16 where
+    /// bytes that every base and row start is promised to be aligned to: a power of two up to 16; 16 where
     /// contiguous rows allow it, else the element size, if not given
     pub align: Option<u32>,
 }
@@ -64,19 +64,15 @@ impl RmsNormSpec {
         RmsNormSpec { hidden, eps, x, w, y, layout: Layout::Contiguous, align: None }
     }
 
-    /// The promised alignment in bytes, at least the largest element size.
-    pub fn alignment(&self) -> u32 {
-        let element = self.element_bytes();
-        let rows_allow = [self.x, self.w, self.y].iter().all(|dtype| (self.hidden * dtype.bytes()).is_multiple_of(WIDE));
+    /// The alignment in bytes that the base and every row of a buffer of `dtype` are promised to have: at least its element.
+    pub fn alignment(&self, dtype: Dtype) -> u32 {
+        let rows_allow =
+            [self.x, self.w, self.y].iter().all(|dtype| (self.hidden * dtype.bytes()).is_multiple_of(WIDE));
         match (self.align, self.layout) {
-            (Some(align), _) => align,
+            (Some(align), _) => align.max(dtype.bytes()),
             (None, Layout::Contiguous) if rows_allow => WIDE,
-            (None, _) => element,
+            (None, _) => dtype.bytes(),
         }
-    }
-
-    fn element_bytes(&self) -> u32 {
-        self.x.bytes().max(self.w.bytes()).max(self.y.bytes())
     }
 
     /// Checks every range.
@@ -85,7 +81,11 @@ impl RmsNormSpec {
             Err(KernelError::Field(FieldError::Invalid { name: name.to_owned(), value, allowed }))
         };
         if self.hidden == 0 || self.hidden > MAX_HIDDEN {
-            return invalid("hidden", self.hidden.to_string(), format!("a row length from 1 to {MAX_HIDDEN}"));
+            return invalid(
+                "hidden",
+                self.hidden.to_string(),
+                format!("a row length from 1 to {MAX_HIDDEN}"),
+            );
         }
         for (name, dtype) in [("x", self.x), ("w", self.w), ("y", self.y)] {
             if !matches!(dtype, Dtype::F32 | Dtype::F16 | Dtype::Bf16) {
@@ -93,14 +93,12 @@ impl RmsNormSpec {
             }
         }
         if let Some(align) = self.align {
-            let element = self.element_bytes();
-            if !align.is_power_of_two() || align < element || align > WIDE {
-                let allowed = format!("a power of two from {element} (the largest element) to {WIDE}");
-                return invalid("align", align.to_string(), allowed);
+            if !align.is_power_of_two() || align > WIDE {
+                return invalid("align", align.to_string(), format!("a power of two from 1 to {WIDE}"));
             }
             let broken = [("x", self.x), ("y", self.y)]
                 .into_iter()
-                .find(|(_, dtype)| !(self.hidden * dtype.bytes()).is_multiple_of(align));
+                .find(|(_, dtype)| !(self.hidden * dtype.bytes()).is_multiple_of(self.alignment(*dtype)));
             if let (Layout::Contiguous, Some((name, dtype))) = (self.layout, broken) {
                 let bytes = self.hidden * dtype.bytes();
                 let allowed = format!("a divisor of the {bytes} bytes of a contiguous row of {name}");
@@ -111,12 +109,12 @@ impl RmsNormSpec {
     }
 
     /// The schedule that the heuristic chooses.
-    pub fn default_schedule(&self, target: Target) -> RowSchedule {
-        RowPlan::choose(self.hidden, self.x, self.alignment(), target)
+    pub fn default_schedule(&self) -> RowSchedule {
+        RowPlan::choose(self.hidden, self.x)
     }
 
-    fn plan(&self, schedule: Option<RowSchedule>, target: Target) -> RowPlan {
-        let schedule = schedule.unwrap_or_else(|| self.default_schedule(target));
+    fn plan(&self, schedule: Option<RowSchedule>) -> RowPlan {
+        let schedule = schedule.unwrap_or_else(|| self.default_schedule());
         RowPlan { hidden: self.hidden, dtype: self.x, schedule }
     }
 
@@ -124,7 +122,10 @@ impl RmsNormSpec {
     fn span(&self, rows: Expr, stride: &'static str) -> Expr {
         match self.layout {
             Layout::Contiguous => rows * self.hidden,
-            Layout::Strided => rows.saturating_sub(1u32) * Expr::size(stride) + self.hidden,
+            Layout::Strided => {
+                let last = rows.clone().min(1u32) * self.hidden;
+                rows.saturating_sub(1u32) * Expr::size(stride) + last
+            }
         }
     }
 }
@@ -132,8 +133,9 @@ impl RmsNormSpec {
 /// Checks the spec, and the schedule against it.
 fn validate(kernel: &RmsNorm, target: Target) -> Result<(), KernelError> {
     kernel.spec.validate()?;
-    let schedule = kernel.schedule.unwrap_or_else(|| kernel.spec.default_schedule(target));
-    RowPlan::new(kernel.spec.hidden, kernel.spec.x, kernel.spec.alignment(), schedule, target).map(|_| ())
+    let schedule = kernel.schedule.unwrap_or_else(|| kernel.spec.default_schedule());
+    RowPlan::new(kernel.spec.hidden, kernel.spec.x, kernel.spec.alignment(kernel.spec.x), schedule, target)
+        .map(|_| ())
 }
 
 fn geometry(plan: &RowPlan, rows: Expr) -> Geometry {
@@ -143,23 +145,29 @@ fn geometry(plan: &RowPlan, rows: Expr) -> Geometry {
     }
 }
 
-/// Rounds that a loop over a long row unrolls.
-const UNROLL: u32 = 4;
+/// Rounds of one trip of the loop over a long row.
+const UNROLL: u32 = 8;
+
+/// Rounds that are loaded before the first of them is used, where a row is read twice.
+const GROUP: usize = 4;
+
+/// Longest unrolled row, in rounds.
+const MAX_UNROLLED: u32 = 16;
 
 /// RMSNorm of each row of x.
 #[kernel(
-    geometry = geometry(&spec.plan(schedule, target), rows),
+    geometry = geometry(&spec.plan(schedule), rows),
     validate = validate,
     bind = bind,
     reference = reference,
 )]
 pub fn rms_norm(
     #[baked] spec: RmsNormSpec,
-    #[baked] schedule: Option<RowSchedule>,
+    #[baked(chosen = spec.default_schedule())] schedule: Option<RowSchedule>,
     #[size(max = 0x7fff_ffff)] rows: u32,
-    #[buffer(dtype = spec.x, len = spec.span(rows, "x_stride"), align = spec.alignment())] x: Global,
-    #[buffer(dtype = spec.w, len = spec.hidden, align = spec.alignment())] w: Global,
-    #[buffer(dtype = spec.y, len = spec.span(rows, "y_stride"), align = spec.alignment())] y: GlobalMut,
+    #[buffer(dtype = spec.x, len = spec.span(rows, "x_stride"), align = spec.alignment(spec.x))] x: Global,
+    #[buffer(dtype = spec.w, len = spec.hidden, align = spec.alignment(spec.w))] w: Global,
+    #[buffer(dtype = spec.y, len = spec.span(rows, "y_stride"), align = spec.alignment(spec.y))] y: GlobalMut,
     #[when(spec.layout == Layout::Strided)]
     #[stride(of = x)]
     x_stride: Option<i64>,
@@ -167,7 +175,7 @@ pub fn rms_norm(
     #[stride(of = y)]
     y_stride: Option<i64>,
 ) {
-    let plan = spec.plan(schedule, ptxsmith_builder::lang::target());
+    let plan = spec.plan(schedule);
     let threads = plan.schedule.threads_per_row;
     let rows_per_block = plan.schedule.rows_per_block;
     let elements = plan.elements();
@@ -192,17 +200,26 @@ pub fn rms_norm(
     };
     let x_own = x_row.row(thread, elements).named("x_own");
     let w_own = w.row(thread, elements).named("w_own");
-    let y_own = y_row.row(thread, elements).named("y_own");
+    let y_own = y_row.row(thread, elements).named("y_own").streaming();
+    // A row that is read twice stays in the L2 cache until then, and leaves it after that.
+    let policies = plan.schedule.keep == Keep::Reload && lang::target().number() >= 80;
+    let keep = if policies { Some(policy_evict_last(1.0)) } else { None };
+    let last = if policies { Some(policy_evict_first(1.0)) } else { None };
+    let w_own = w_own.with_policy(keep);
+    let x_first = x_own.with_policy(keep);
+    let x_again = x_own.with_policy(last);
 
     comment("sum of squares");
     let sum = RowSum::new("sum", spec.hidden, spec.x, threads);
     let unroll = UNROLL.next_multiple_of(sum.len() as u32);
-    let looped = if plan.schedule.keep == Keep::Registers { 0 } else { plan.full_rounds() / unroll };
+    let unrolled = plan.schedule.keep == Keep::Registers
+        || (plan.schedule.keep == Keep::Reload && plan.rounds() <= MAX_UNROLLED);
+    let looped = if unrolled { 0 } else { plan.full_rounds() / unroll };
     let stage = Shared::<B32>::dynamic_if(plan.shared_bytes() > 0, "row").map(|row| row.at(thread * 4));
     let step = unroll * threads * elements;
     if looped > 0 {
         for trip in Value::constant(0u32)..looped {
-            let chunk = x_row.row(thread, elements).row(trip, step).named("x_chunk");
+            let chunk = x_first.row(trip, step).named("x_chunk");
             for round in 0..unroll {
                 let words = chunk.skip(round * threads * elements).load_packed(elements as usize);
                 sum.add_squares(round as usize, &words.unpack());
@@ -215,9 +232,17 @@ pub fn rms_norm(
     let rest: Vec<_> = (looped * unroll..plan.rounds())
         .flat_map(|round| plan.pieces(round, thread).into_iter().map(move |piece| (round, piece)))
         .collect();
-    let kept: Vec<_> = rest.iter().map(|(_, piece)| piece.load(x_own)).collect();
-    for i in 0..rest.len() {
-        sum.add_squares(rest[i].0 as usize, &kept[i].unpack());
+    // What is read twice is loaded in groups, so that its registers are free again before the next one.
+    let group = if plan.schedule.keep == Keep::Reload { GROUP } else { rest.len().max(1) };
+    #[host]
+    let mut kept = Vec::new();
+    for start in (0..rest.len()).step_by(group) {
+        let pieces = &rest[start..(start + group).min(rest.len())];
+        let words: Vec<_> = pieces.iter().map(|(_, piece)| piece.load(x_first)).collect();
+        for i in 0..pieces.len() {
+            sum.add_squares(pieces[i].0 as usize, &words[i].unpack());
+        }
+        kept.extend(words);
     }
 
     comment("scale = 1 / sqrt(mean + eps)");
@@ -227,13 +252,15 @@ pub fn rms_norm(
     comment("y = x * scale * w");
     if looped > 0 {
         for trip in Value::constant(0u32)..looped {
-            let x_chunk = x_own.row(trip, step);
+            let x_chunk = x_again.row(trip, step);
             let w_chunk = w_own.row(trip, step);
             let y_chunk = y_own.row(trip, step);
             for round in 0..unroll {
                 let skip = round * threads * elements;
                 let words = match stage {
-                    Some(stage) => stage.row(trip, unroll * threads * 4).skip(round * threads * 4).load_packed(spec.x),
+                    Some(stage) => {
+                        stage.row(trip, unroll * threads * 4).skip(round * threads * 4).load_packed(spec.x)
+                    }
                     None => x_chunk.skip(skip).load_packed(elements as usize),
                 };
                 let weights = w_chunk.skip(skip).load_packed(elements as usize).unpack();
@@ -247,8 +274,10 @@ pub fn rms_norm(
         }
     }
     for i in 0..rest.len() {
+        let words =
+            if plan.schedule.keep == Keep::Reload { rest[i].1.load(x_again) } else { kept[i].clone() };
         let weights = rest[i].1.load(w_own).unpack();
-        let scaled: Vec<_> = kept[i].unpack().into_iter().zip(weights).map(|(x, w)| x * scale * w).collect();
+        let scaled: Vec<_> = words.unpack().into_iter().zip(weights).map(|(x, w)| x * scale * w).collect();
         rest[i].1.store(y_own, exists, &scaled);
     }
 }
@@ -262,7 +291,8 @@ fn bind(kernel: &RmsNorm, tensors: &[TensorShape]) -> Result<Binding, KernelErro
     if x.dims.last() != Some(&hidden) {
         return wrong("x", format!("shape {:?} does not end in hidden = {hidden}", x.dims));
     }
-    let Some(rows) = x.dims[..x.dims.len() - 1].iter().try_fold(1u64, |rows, dim| rows.checked_mul(*dim)) else {
+    let Some(rows) = x.dims[..x.dims.len() - 1].iter().try_fold(1u64, |rows, dim| rows.checked_mul(*dim))
+    else {
         return wrong("x", format!("shape {:?} has more rows than 64 bits hold", x.dims));
     };
     if let Some(w) = find("w")
@@ -284,7 +314,8 @@ fn bind(kernel: &RmsNorm, tensors: &[TensorShape]) -> Result<Binding, KernelErro
 
 /// y in f64, rows without gaps.
 fn reference(kernel: &RmsNorm, inputs: &ReferenceInputs) -> Option<Vec<(&'static str, Vec<f64>)>> {
-    let buffer = |name: &str| inputs.buffers.iter().find(|(known, _)| *known == name).map(|(_, values)| values);
+    let buffer =
+        |name: &str| inputs.buffers.iter().find(|(known, _)| *known == name).map(|(_, values)| values);
     let (x, w) = (buffer("x")?, buffer("w")?);
     let hidden = kernel.spec.hidden as usize;
     let eps = f64::from(kernel.spec.eps.get());
@@ -305,8 +336,16 @@ pub const INFO: KernelInfo = KernelInfo::of::<RmsNorm>(
         ArgDoc { name: "x", ty: "dtype of field x, [rows, hidden]", direction: "in" },
         ArgDoc { name: "w", ty: "dtype of field w, [hidden]", direction: "in" },
         ArgDoc { name: "y", ty: "dtype of field y, [rows, hidden]", direction: "out" },
-        ArgDoc { name: "x_stride", ty: "i64, elements between rows of x; layout=strided only", direction: "in" },
-        ArgDoc { name: "y_stride", ty: "i64, elements between rows of y; layout=strided only", direction: "in" },
+        ArgDoc {
+            name: "x_stride",
+            ty: "i64, elements between rows of x; layout=strided only",
+            direction: "in",
+        },
+        ArgDoc {
+            name: "y_stride",
+            ty: "i64, elements between rows of y; layout=strided only",
+            direction: "in",
+        },
     ],
     samples,
 );

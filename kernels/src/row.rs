@@ -54,56 +54,82 @@ pub struct RowPlan {
 }
 
 impl RowPlan {
-    /// The plan that the heuristic chooses: few threads with several 16-byte loads each in flight, one row per block from
-    /// 64 threads on; in registers while they suffice, then in shared memory, then reloaded.
-    pub fn choose(hidden: u32, dtype: Dtype, align: u32, target: Target) -> RowSchedule {
+    /// The schedule that the heuristic chooses, from measurements on sm_90 (docs/performance.md): two 16-byte loads of a
+    /// thread in flight while 512 threads suffice, blocks of up to 512 threads, and a second read of the row from L1 or L2,
+    /// which costs less than the registers that would hold it. Only rows of up to 32 vectors wait in registers.
+    pub fn choose(hidden: u32, dtype: Dtype) -> RowSchedule {
         let vectors = hidden.div_ceil(VECTOR_BYTES / dtype.bytes());
         let threads_per_row = match vectors {
-            0..=32 => 32,
-            33..=64 => 64,
-            65..=256 => 128,
+            0..=64 => 32,
+            65..=128 => 64,
+            129..=256 => 128,
             257..=512 => 256,
             513..=4096 => 512,
             _ => 1024,
         };
-        let rounds = vectors.div_ceil(threads_per_row);
-        let row_bytes = rounds * threads_per_row * VECTOR_BYTES;
-        let keep = if rounds * words_per_vector(dtype, align) <= ROW_REGISTERS {
-            Keep::Registers
-        } else if align >= 4 && row_bytes + PARTIALS_BYTES <= target.row().shared_per_block {
-            Keep::Shared
-        } else {
-            Keep::Reload
+        let rows_per_block = match vectors {
+            0..=64 => 4,
+            65..=128 => 8,
+            129..=256 => 4,
+            _ => 1,
         };
-        RowSchedule { threads_per_row, rows_per_block: (128 / threads_per_row).max(1), keep }
+        let keep = if vectors <= 32 { Keep::Registers } else { Keep::Reload };
+        RowSchedule { threads_per_row, rows_per_block, keep }
     }
 
     /// A plan with a schedule, checked.
-    pub fn new(hidden: u32, dtype: Dtype, align: u32, schedule: RowSchedule, target: Target) -> Result<RowPlan, KernelError> {
+    pub fn new(
+        hidden: u32,
+        dtype: Dtype,
+        align: u32,
+        schedule: RowSchedule,
+        target: Target,
+    ) -> Result<RowPlan, KernelError> {
         let invalid = |name: &str, value: String, allowed: String| {
             Err(KernelError::Field(FieldError::Invalid { name: name.to_owned(), value, allowed }))
         };
         let threads = schedule.threads_per_row;
         if !threads.is_power_of_two() || !(32..=1024).contains(&threads) {
-            return invalid("threads_per_row", threads.to_string(), "a power of two from 32 to 1024".to_owned());
+            return invalid(
+                "threads_per_row",
+                threads.to_string(),
+                "a power of two from 32 to 1024".to_owned(),
+            );
         }
         let rows = schedule.rows_per_block;
         if rows == 0 || rows > 1024 / threads {
-            return invalid("rows_per_block", rows.to_string(), format!("1 to {} with {threads} threads per row", 1024 / threads));
+            return invalid(
+                "rows_per_block",
+                rows.to_string(),
+                format!("1 to {} with {threads} threads per row", 1024 / threads),
+            );
         }
         let plan = RowPlan { hidden, dtype, schedule };
         match schedule.keep {
             Keep::Registers => {
                 let registers = plan.rounds() * words_per_vector(dtype, align);
                 if registers > 2 * ROW_REGISTERS {
-                    return invalid("keep", "registers".to_owned(), format!("possible: the row takes {registers} registers of a thread, the limit is {}", 2 * ROW_REGISTERS));
+                    return invalid(
+                        "keep",
+                        "registers".to_owned(),
+                        format!(
+                            "possible: the row takes {registers} registers of a thread, the limit is {}",
+                            2 * ROW_REGISTERS
+                        ),
+                    );
                 }
             }
             Keep::Shared => {
                 let bytes = plan.shared_bytes() + PARTIALS_BYTES;
                 let limit = target.row().shared_per_block;
                 if bytes > limit || align < 4 || rows > 1 {
-                    return invalid("keep", "shared".to_owned(), format!("possible: it takes one row per block, an alignment of at least 4 bytes (here {rows} and {align}) and {bytes} bytes of the {limit} of shared memory"));
+                    return invalid(
+                        "keep",
+                        "shared".to_owned(),
+                        format!(
+                            "possible: it takes one row per block, an alignment of at least 4 bytes (here {rows} and {align}) and {bytes} bytes of the {limit} of shared memory"
+                        ),
+                    );
                 }
             }
             Keep::Reload => {}

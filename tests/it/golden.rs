@@ -6,8 +6,8 @@ use std::path::Path;
 use ptxsmith_builder::kernel::AnyKernel;
 use ptxsmith_builder::target::Target;
 use ptxsmith_builder::types::Dtype;
-use ptxsmith_kernels::rms_norm::{RmsNorm, RmsNormSpec};
 use ptxsmith_kernels::Eps;
+use ptxsmith_kernels::rms_norm::{RmsNorm, RmsNormSpec};
 use ptxsmith_tests::numbers::{decode, first_difference, half_ulp, rounded};
 use ptxsmith_tests::run::{Inputs, run};
 use safetensors::{Dtype as Stored, SafeTensors};
@@ -63,8 +63,17 @@ fn check_file(path: &Path, norms: &[&str], weight_offset: f64, eps: f32) {
     let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let file = SafeTensors::deserialize(&bytes).expect("a safetensors file");
     for norm in norms {
-        let w: Vec<f64> = tensor(&file, &format!("{norm}.w")).iter().map(|w| rounded(Dtype::F32, &[w + weight_offset])[0]).collect();
-        check_rms_norm(norm, &tensor(&file, &format!("{norm}.x")), &w, &tensor(&file, &format!("{norm}.y")), eps);
+        let w: Vec<f64> = tensor(&file, &format!("{norm}.w"))
+            .iter()
+            .map(|w| rounded(Dtype::F32, &[w + weight_offset])[0])
+            .collect();
+        check_rms_norm(
+            norm,
+            &tensor(&file, &format!("{norm}.x")),
+            &w,
+            &tensor(&file, &format!("{norm}.y")),
+            eps,
+        );
     }
 }
 

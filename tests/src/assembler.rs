@@ -27,7 +27,9 @@ pub fn ptxas(role: Role) -> PathBuf {
         Role::Newest => "newest",
         Role::Driver => "driver",
     };
-    PathBuf::from(parsed[role]["path"].as_str().unwrap_or_else(|| panic!("paths.json names no {role} assembler")))
+    PathBuf::from(
+        parsed[role]["path"].as_str().unwrap_or_else(|| panic!("paths.json names no {role} assembler")),
+    )
 }
 
 /// Assembles a text; spills and local memory are errors. Returns what the assembler says, errors as `Err`.

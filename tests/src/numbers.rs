@@ -21,10 +21,14 @@ pub fn encode(dtype: Dtype, values: &[f64]) -> Vec<u8> {
 /// Widens elements to f64, exactly.
 pub fn decode(dtype: Dtype, bytes: &[u8]) -> Vec<f64> {
     match dtype {
-        Dtype::F32 => bytes.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect(),
+        Dtype::F32 => {
+            bytes.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()
+        }
         Dtype::F16 => bytes.chunks_exact(2).map(|b| f16::from_le_bytes([b[0], b[1]]).to_f64()).collect(),
         Dtype::Bf16 => bytes.chunks_exact(2).map(|b| bf16::from_le_bytes([b[0], b[1]]).to_f64()).collect(),
-        Dtype::F64 => bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("8 bytes"))).collect(),
+        Dtype::F64 => {
+            bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("8 bytes"))).collect()
+        }
         other => panic!("no test loads {other}"),
     }
 }
@@ -76,7 +80,8 @@ pub fn first_difference(got: &[f64], expected: &[f64], limit: impl Fn(f64) -> f6
     got.iter().zip(expected).enumerate().find_map(|(i, (got, expected))| {
         let same = got == expected || (got.is_nan() && expected.is_nan());
         let within = (got - expected).abs() <= limit(*expected);
-        (!same && !within).then(|| format!("element {i} is {got:e}, expected {expected:e} within {:e}", limit(*expected)))
+        (!same && !within)
+            .then(|| format!("element {i} is {got:e}, expected {expected:e} within {:e}", limit(*expected)))
     })
 }
 

@@ -32,7 +32,8 @@ pub struct Ran {
 impl Ran {
     /// The elements of an output.
     pub fn values(&self, name: &str) -> Vec<f64> {
-        let (_, dtype, bytes) = self.outputs.iter().find(|(known, ..)| *known == name).expect("an output of that name");
+        let (_, dtype, bytes) =
+            self.outputs.iter().find(|(known, ..)| *known == name).expect("an output of that name");
         decode(*dtype, bytes)
     }
 }
@@ -78,7 +79,8 @@ pub fn run_module(operation: &Operation, module: &Module, inputs: &Inputs) -> Ra
             cluster: [step.geometry.cluster, 1, 1],
             dynamic_shared: step.geometry.dynamic_shared,
         };
-        let size = |name: &str| named.iter().find(|(known, _)| *known == name).expect("a value of that name").1;
+        let size =
+            |name: &str| named.iter().find(|(known, _)| *known == name).expect("a value of that name").1;
         let args: Vec<ArgValue> = step
             .params
             .iter()

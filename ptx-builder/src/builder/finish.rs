@@ -9,7 +9,7 @@ use crate::ir::{
     Addr, Base, Block, BlockId, Comments, Entry, Inst, Operand, Param, ParamId, Place, Reg, RegInfo,
     SharedArray, SharedId, Terminator,
 };
-use crate::isa::{Effect, Form, Op, Role, SpecialReg};
+use crate::isa::{Form, Op, Role, SpecialReg};
 use crate::types::Ty;
 
 /// A block whose targets are still labels.
@@ -416,7 +416,7 @@ fn remove_dead(builder: &Builder, blocks: &mut [Block]) {
         for block in blocks.iter_mut().rev() {
             let mut dead = vec![false; block.insts.len()];
             for (inst, dead) in block.insts.iter().zip(&mut dead).rev() {
-                let removable = matches!(Form::of(inst.op).effect, Effect::Pure | Effect::Load);
+                let removable = Form::of(inst.op).is_removable();
                 let mut wanted = false;
                 inst.for_each_def(|reg| wanted |= uses[reg.index()] > 0);
                 if removable && !wanted {

@@ -8,8 +8,6 @@ use crate::isa::mods::Shfl;
 
 /// `mov.b32 d, {a, b}` and its like.
 pub(super) fn pack(regs: &mut RegFile, op: &PackOp, active: u32) {
-    let mut wide = [0u64; LANES];
-    let mut shift = 0;
     if let (Class::W32, [(low, 16), (high, 16)]) = (op.whole.class, op.parts.as_slice()) {
         let mut out = [0u32; LANES];
         let (low, high) = (&regs.w32[low.at as usize], &regs.w32[high.at as usize]);
@@ -19,6 +17,8 @@ pub(super) fn pack(regs: &mut RegFile, op: &PackOp, active: u32) {
         <u32 as Lane>::commit(regs, op.whole.at, &out, active);
         return;
     }
+    let mut wide = [0u64; LANES];
+    let mut shift = 0;
     for (part, bits) in &op.parts {
         let source = &regs.w32[part.at as usize];
         let keep = u64::MAX >> (64 - bits);
@@ -37,6 +37,13 @@ pub(super) fn pack(regs: &mut RegFile, op: &PackOp, active: u32) {
 
 /// `mov.b32 {a, b}, d` and its like.
 pub(super) fn unpack(regs: &mut RegFile, op: &PackOp, active: u32) {
+    if let (Class::W32, [(low, 16), (high, 16)]) = (op.whole.class, op.parts.as_slice()) {
+        let whole = &regs.w32[op.whole.at as usize];
+        let (lower, upper) = (whole.map(|bits| bits & 0xffff), whole.map(|bits| bits >> 16));
+        <u32 as Lane>::commit(regs, low.at, &lower, active);
+        <u32 as Lane>::commit(regs, high.at, &upper, active);
+        return;
+    }
     let wide: [u64; LANES] = match op.whole.class {
         Class::W64 => regs.w64[op.whole.at as usize],
         Class::W32 | Class::Pred => regs.w32[op.whole.at as usize].map(u64::from),
@@ -123,6 +130,15 @@ pub(super) fn shuffle(
     let regs = &warp.regs;
     let source = &regs.w32[op.a as usize];
     let (amounts, bounds) = (&regs.w32[op.b as usize], &regs.w32[op.c as usize]);
+    // The usual butterfly over a whole warp.
+    let whole = simple && active == u32::MAX && op.p.is_none() && bounds.iter().all(|bound| *bound == 31);
+    if whole && op.mode == Shfl::Bfly && amounts.iter().all(|amount| *amount == amounts[0]) {
+        let distance = amounts[0] as usize & (LANES - 1);
+        let out: [u32; LANES] = std::array::from_fn(|lane| source[(lane ^ distance) & (LANES - 1)]);
+        warp.regs.w32[op.d as usize] = out;
+        warp.clock += 1;
+        return;
+    }
     let mut out = [0u32; LANES];
     let mut in_range = 0;
     let mut absent = 0;
