@@ -105,4 +105,3 @@ pub fn find(name: &str) -> Result<&'static KernelInfo, UnknownKernel> {
 }
 
 static ALL: &[KernelInfo] = &[crate::rms_norm::INFO];
-

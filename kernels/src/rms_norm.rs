@@ -13,8 +13,7 @@ use ptxsmith_builder::kernel::{
     Binding, Expr, FieldError, Geometry, KernelError, ReferenceInputs, TensorShape,
 };
 use ptxsmith_builder::lang::{
-    B32, Baked, Global, GlobalMut, RowSum, Shared, Spec, block_idx_x, comment, kernel, row_sum,
-    thread_idx_x,
+    B32, Baked, Global, GlobalMut, RowSum, Shared, Spec, block_idx_x, comment, kernel, row_sum, thread_idx_x,
 };
 use ptxsmith_builder::ops::{min, rcp_rn, sqrt_rn};
 use ptxsmith_builder::target::Target;
@@ -50,7 +49,7 @@ pub struct RmsNormSpec {
     /// contiguous rows, or rows at the strides x_stride and y_stride (elements) of the launch
     #[spec(default = Layout::Contiguous)]
     pub layout: Layout,
-    /// bytes that every base and row start is promised to be aligned to: a power of two from the element size to 16; 16 where
+    /// bytes that every base and row start is promised to be aligned to: a power of two up to 16; 16 where
     /// contiguous rows allow it, else the element size, if not given
     pub align: Option<u32>,
 }
@@ -64,19 +63,15 @@ impl RmsNormSpec {
         RmsNormSpec { hidden, eps, x, w, y, layout: Layout::Contiguous, align: None }
     }
 
-    /// The promised alignment in bytes, at least the largest element size.
-    pub fn alignment(&self) -> u32 {
-        let element = self.element_bytes();
-        let rows_allow = [self.x, self.w, self.y].iter().all(|dtype| (self.hidden * dtype.bytes()).is_multiple_of(WIDE));
+    /// The alignment in bytes that the base and every row of a buffer of `dtype` are promised to have: at least its element.
+    pub fn alignment(&self, dtype: Dtype) -> u32 {
+        let rows_allow =
+            [self.x, self.w, self.y].iter().all(|dtype| (self.hidden * dtype.bytes()).is_multiple_of(WIDE));
         match (self.align, self.layout) {
-            (Some(align), _) => align,
+            (Some(align), _) => align.max(dtype.bytes()),
             (None, Layout::Contiguous) if rows_allow => WIDE,
-            (None, _) => element,
+            (None, _) => dtype.bytes(),
         }
-    }
-
-    fn element_bytes(&self) -> u32 {
-        self.x.bytes().max(self.w.bytes()).max(self.y.bytes())
     }
 
     /// Checks every range.
@@ -85,7 +80,11 @@ impl RmsNormSpec {
             Err(KernelError::Field(FieldError::Invalid { name: name.to_owned(), value, allowed }))
         };
         if self.hidden == 0 || self.hidden > MAX_HIDDEN {
-            return invalid("hidden", self.hidden.to_string(), format!("a row length from 1 to {MAX_HIDDEN}"));
+            return invalid(
+                "hidden",
+                self.hidden.to_string(),
+                format!("a row length from 1 to {MAX_HIDDEN}"),
+            );
         }
         for (name, dtype) in [("x", self.x), ("w", self.w), ("y", self.y)] {
             if !matches!(dtype, Dtype::F32 | Dtype::F16 | Dtype::Bf16) {
@@ -93,14 +92,12 @@ impl RmsNormSpec {
             }
         }
         if let Some(align) = self.align {
-            let element = self.element_bytes();
-            if !align.is_power_of_two() || align < element || align > WIDE {
-                let allowed = format!("a power of two from {element} (the largest element) to {WIDE}");
-                return invalid("align", align.to_string(), allowed);
+            if !align.is_power_of_two() || align > WIDE {
+                return invalid("align", align.to_string(), format!("a power of two from 1 to {WIDE}"));
             }
             let broken = [("x", self.x), ("y", self.y)]
                 .into_iter()
-                .find(|(_, dtype)| !(self.hidden * dtype.bytes()).is_multiple_of(align));
+                .find(|(_, dtype)| !(self.hidden * dtype.bytes()).is_multiple_of(self.alignment(*dtype)));
             if let (Layout::Contiguous, Some((name, dtype))) = (self.layout, broken) {
                 let bytes = self.hidden * dtype.bytes();
                 let allowed = format!("a divisor of the {bytes} bytes of a contiguous row of {name}");
@@ -112,7 +109,7 @@ impl RmsNormSpec {
 
     /// The schedule that the heuristic chooses.
     pub fn default_schedule(&self, target: Target) -> RowSchedule {
-        RowPlan::choose(self.hidden, self.x, self.alignment(), target)
+        RowPlan::choose(self.hidden, self.x, self.alignment(self.x), target)
     }
 
     fn plan(&self, schedule: Option<RowSchedule>, target: Target) -> RowPlan {
@@ -124,7 +121,10 @@ impl RmsNormSpec {
     fn span(&self, rows: Expr, stride: &'static str) -> Expr {
         match self.layout {
             Layout::Contiguous => rows * self.hidden,
-            Layout::Strided => rows.saturating_sub(1u32) * Expr::size(stride) + self.hidden,
+            Layout::Strided => {
+                let last = rows.clone().min(1u32) * self.hidden;
+                rows.saturating_sub(1u32) * Expr::size(stride) + last
+            }
         }
     }
 }
@@ -133,7 +133,8 @@ impl RmsNormSpec {
 fn validate(kernel: &RmsNorm, target: Target) -> Result<(), KernelError> {
     kernel.spec.validate()?;
     let schedule = kernel.schedule.unwrap_or_else(|| kernel.spec.default_schedule(target));
-    RowPlan::new(kernel.spec.hidden, kernel.spec.x, kernel.spec.alignment(), schedule, target).map(|_| ())
+    RowPlan::new(kernel.spec.hidden, kernel.spec.x, kernel.spec.alignment(kernel.spec.x), schedule, target)
+        .map(|_| ())
 }
 
 fn geometry(plan: &RowPlan, rows: Expr) -> Geometry {
@@ -155,11 +156,11 @@ const UNROLL: u32 = 4;
 )]
 pub fn rms_norm(
     #[baked] spec: RmsNormSpec,
-    #[baked] schedule: Option<RowSchedule>,
+    #[baked(chosen = spec.default_schedule(target))] schedule: Option<RowSchedule>,
     #[size(max = 0x7fff_ffff)] rows: u32,
-    #[buffer(dtype = spec.x, len = spec.span(rows, "x_stride"), align = spec.alignment())] x: Global,
-    #[buffer(dtype = spec.w, len = spec.hidden, align = spec.alignment())] w: Global,
-    #[buffer(dtype = spec.y, len = spec.span(rows, "y_stride"), align = spec.alignment())] y: GlobalMut,
+    #[buffer(dtype = spec.x, len = spec.span(rows, "x_stride"), align = spec.alignment(spec.x))] x: Global,
+    #[buffer(dtype = spec.w, len = spec.hidden, align = spec.alignment(spec.w))] w: Global,
+    #[buffer(dtype = spec.y, len = spec.span(rows, "y_stride"), align = spec.alignment(spec.y))] y: GlobalMut,
     #[when(spec.layout == Layout::Strided)]
     #[stride(of = x)]
     x_stride: Option<i64>,
@@ -233,7 +234,9 @@ pub fn rms_norm(
             for round in 0..unroll {
                 let skip = round * threads * elements;
                 let words = match stage {
-                    Some(stage) => stage.row(trip, unroll * threads * 4).skip(round * threads * 4).load_packed(spec.x),
+                    Some(stage) => {
+                        stage.row(trip, unroll * threads * 4).skip(round * threads * 4).load_packed(spec.x)
+                    }
                     None => x_chunk.skip(skip).load_packed(elements as usize),
                 };
                 let weights = w_chunk.skip(skip).load_packed(elements as usize).unpack();
@@ -262,7 +265,8 @@ fn bind(kernel: &RmsNorm, tensors: &[TensorShape]) -> Result<Binding, KernelErro
     if x.dims.last() != Some(&hidden) {
         return wrong("x", format!("shape {:?} does not end in hidden = {hidden}", x.dims));
     }
-    let Some(rows) = x.dims[..x.dims.len() - 1].iter().try_fold(1u64, |rows, dim| rows.checked_mul(*dim)) else {
+    let Some(rows) = x.dims[..x.dims.len() - 1].iter().try_fold(1u64, |rows, dim| rows.checked_mul(*dim))
+    else {
         return wrong("x", format!("shape {:?} has more rows than 64 bits hold", x.dims));
     };
     if let Some(w) = find("w")
@@ -284,7 +288,8 @@ fn bind(kernel: &RmsNorm, tensors: &[TensorShape]) -> Result<Binding, KernelErro
 
 /// y in f64, rows without gaps.
 fn reference(kernel: &RmsNorm, inputs: &ReferenceInputs) -> Option<Vec<(&'static str, Vec<f64>)>> {
-    let buffer = |name: &str| inputs.buffers.iter().find(|(known, _)| *known == name).map(|(_, values)| values);
+    let buffer =
+        |name: &str| inputs.buffers.iter().find(|(known, _)| *known == name).map(|(_, values)| values);
     let (x, w) = (buffer("x")?, buffer("w")?);
     let hidden = kernel.spec.hidden as usize;
     let eps = f64::from(kernel.spec.eps.get());
@@ -305,8 +310,16 @@ pub const INFO: KernelInfo = KernelInfo::of::<RmsNorm>(
         ArgDoc { name: "x", ty: "dtype of field x, [rows, hidden]", direction: "in" },
         ArgDoc { name: "w", ty: "dtype of field w, [hidden]", direction: "in" },
         ArgDoc { name: "y", ty: "dtype of field y, [rows, hidden]", direction: "out" },
-        ArgDoc { name: "x_stride", ty: "i64, elements between rows of x; layout=strided only", direction: "in" },
-        ArgDoc { name: "y_stride", ty: "i64, elements between rows of y; layout=strided only", direction: "in" },
+        ArgDoc {
+            name: "x_stride",
+            ty: "i64, elements between rows of x; layout=strided only",
+            direction: "in",
+        },
+        ArgDoc {
+            name: "y_stride",
+            ty: "i64, elements between rows of y; layout=strided only",
+            direction: "in",
+        },
     ],
     samples,
 );

@@ -79,31 +79,58 @@ impl RowPlan {
     }
 
     /// A plan with a schedule, checked.
-    pub fn new(hidden: u32, dtype: Dtype, align: u32, schedule: RowSchedule, target: Target) -> Result<RowPlan, KernelError> {
+    pub fn new(
+        hidden: u32,
+        dtype: Dtype,
+        align: u32,
+        schedule: RowSchedule,
+        target: Target,
+    ) -> Result<RowPlan, KernelError> {
         let invalid = |name: &str, value: String, allowed: String| {
             Err(KernelError::Field(FieldError::Invalid { name: name.to_owned(), value, allowed }))
         };
         let threads = schedule.threads_per_row;
         if !threads.is_power_of_two() || !(32..=1024).contains(&threads) {
-            return invalid("threads_per_row", threads.to_string(), "a power of two from 32 to 1024".to_owned());
+            return invalid(
+                "threads_per_row",
+                threads.to_string(),
+                "a power of two from 32 to 1024".to_owned(),
+            );
         }
         let rows = schedule.rows_per_block;
         if rows == 0 || rows > 1024 / threads {
-            return invalid("rows_per_block", rows.to_string(), format!("1 to {} with {threads} threads per row", 1024 / threads));
+            return invalid(
+                "rows_per_block",
+                rows.to_string(),
+                format!("1 to {} with {threads} threads per row", 1024 / threads),
+            );
         }
         let plan = RowPlan { hidden, dtype, schedule };
         match schedule.keep {
             Keep::Registers => {
                 let registers = plan.rounds() * words_per_vector(dtype, align);
                 if registers > 2 * ROW_REGISTERS {
-                    return invalid("keep", "registers".to_owned(), format!("possible: the row takes {registers} registers of a thread, the limit is {}", 2 * ROW_REGISTERS));
+                    return invalid(
+                        "keep",
+                        "registers".to_owned(),
+                        format!(
+                            "possible: the row takes {registers} registers of a thread, the limit is {}",
+                            2 * ROW_REGISTERS
+                        ),
+                    );
                 }
             }
             Keep::Shared => {
                 let bytes = plan.shared_bytes() + PARTIALS_BYTES;
                 let limit = target.row().shared_per_block;
                 if bytes > limit || align < 4 || rows > 1 {
-                    return invalid("keep", "shared".to_owned(), format!("possible: it takes one row per block, an alignment of at least 4 bytes (here {rows} and {align}) and {bytes} bytes of the {limit} of shared memory"));
+                    return invalid(
+                        "keep",
+                        "shared".to_owned(),
+                        format!(
+                            "possible: it takes one row per block, an alignment of at least 4 bytes (here {rows} and {align}) and {bytes} bytes of the {limit} of shared memory"
+                        ),
+                    );
                 }
             }
             Keep::Reload => {}

@@ -46,7 +46,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for dtype in [Dtype::F32, Dtype::Bf16] {
         let module = kernel(dtype)?;
         let bytes = (HIDDEN * dtype.bytes()) as usize;
-        let pattern = |len: usize| Contents::Bytes((0..len).map(|i| (i * 7 % 61) as u8).collect());
+        let pattern = |len: usize| {
+            let number = |i: usize| (i * 7 % 61) as f32 / 16.0 - 1.9;
+            let bytes = dtype.bytes() as usize;
+            // Of little-endian f32 the last two bytes are a bf16.
+            Contents::Bytes(
+                (0..len / bytes).flat_map(|i| number(i).to_le_bytes()[4 - bytes..].to_vec()).collect(),
+            )
+        };
         let mut memory = Memory::new();
         let x = memory.add("x", Access::ReadOnly, pattern(bytes * ROWS as usize));
         let w = memory.add("w", Access::ReadOnly, pattern(bytes));

@@ -157,9 +157,9 @@ pub struct SharedArray {
 }
 
 impl SharedArray {
-    /// Size in bytes; `None` for a dynamic one.
+    /// Size in bytes, at most `u32::MAX`; `None` for a dynamic one.
     pub fn bytes(&self) -> Option<u32> {
-        self.len.map(|len| len * self.ty.bytes())
+        self.len.map(|len| len.saturating_mul(self.ty.bytes()))
     }
 }
 
@@ -350,7 +350,10 @@ impl Entry {
     /// Bytes of static shared memory, with the padding that alignments cost.
     pub fn static_shared_bytes(&self) -> u32 {
         self.shared.iter().fold(0, |end, array| match array.bytes() {
-            Some(bytes) => end.next_multiple_of(array.align.max(1)) + bytes,
+            Some(bytes) => {
+                let start = end.checked_next_multiple_of(array.align.max(1)).unwrap_or(u32::MAX);
+                start.saturating_add(bytes)
+            }
             None => end,
         })
     }

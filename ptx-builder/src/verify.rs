@@ -4,9 +4,8 @@
 //! * [`check`] takes any module, one read from foreign text included, and never panics. Where an entry's tables do not fit
 //!   together (an index out of range, an operand missing), the rules that follow data through the entry are left out:
 //!   they would report the same mistake again.
-//! * One file per family of rules: [`structure`], [`types`], [`names`], [`resources`], [`requirements`], [`defs`],
-//!   [`convergence`], [`memory`], [`unused`]. What is known of register values, which the last rules share, is in
-//!   [`values`].
+//! * One file per family of rules: `structure`, `types`, `names`, `resources`, `requirements`, `defs`, `convergence`,
+//!   `memory`, `unused`. What is known of register values, which the last rules share, is in `values`.
 //!
 //! Not checked, because text alone cannot tell: bounds of global memory, data races, addresses that depend on run-time
 //! values. The emulator finds those.
@@ -32,8 +31,14 @@ pub use requirements::Requirement;
 
 /// The rules by the name that findings carry, and what each asks for.
 pub const RULES: &[(&str, &str)] = &[
-    ("structure", "operands, modifiers and jumps fit the table and the kernel; control does not run past its end"),
-    ("types", "registers agree with the instruction, literals have its type exactly, addresses fit their state space"),
+    (
+        "structure",
+        "operands, modifiers and jumps fit the table and the kernel; control does not run past its end",
+    ),
+    (
+        "types",
+        "registers agree with the instruction, literals have its type exactly, addresses fit their state space",
+    ),
     ("names", "names are well-formed and mean one thing"),
     ("target", "the target has every instruction and special register"),
     ("version", "the declared version has them too"),
@@ -42,7 +47,10 @@ pub const RULES: &[(&str, &str)] = &[
     ("convergence", "barriers and full-warp exchanges are reached by all threads that they wait for"),
     ("shared-bounds", "accesses at constant offsets stay inside of their shared array"),
     ("alignment", "no access is known to be misaligned"),
-    ("launch-bounds", "block, cluster, occupancy and register directives are possible and do not contradict each other"),
+    (
+        "launch-bounds",
+        "block, cluster, occupancy and register directives are possible and do not contradict each other",
+    ),
     ("parameters", "parameters have types and sizes that a launch can pass"),
     ("shared-size", "shared arrays are well-formed and fit"),
     ("unreachable", "a path leads to every instruction"),
@@ -282,3 +290,6 @@ pub fn verify(module: Module) -> Result<Verified, Findings> {
 pub fn check_version(module: &Module, declared: PtxVersion) -> Vec<Finding> {
     requirements::check_version(module, declared)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,8 @@
 //! The launch: everything that can be checked once is checked once, the rest costs nanoseconds.
 //!
 //! [`Launch::prepare`] checks block, cluster and shared memory and tells the driver what it must allow.
-//! [`Launch::enqueue`] checks the grid, the stream's context and the sizes of the
-//! arguments, and neither allocates nor locks nor compiles.
+//! [`Launch::enqueue`] checks the grid, the stream's context and the sizes of the arguments, and neither allocates nor
+//! locks nor compiles.
 
 use std::ffi::{c_char, c_void};
 

@@ -1,32 +1,43 @@
-//! Opens CUDA devices, loads PTX text or cubins with both JIT logs, and launches kernels with checked geometry.
+//! Prepares, caches and launches ptxsmith kernels with typed arguments, on CUDA devices and in the emulator.
 //!
-//! Built on cudarc's context, stream, event and slice types. This crate adds what cudarc lacks: asking for the driver
-//! before anything can panic, module loading with log buffers, and launches with clusters and programmatic dependent
-//! launch. Neither a driver nor a toolkit is needed to build this crate or to start a program that links it.
+//! Built on cudarc's context, stream, event and slice types, which a program that has them hands in and gets back. Neither
+//! a driver nor a toolkit is needed to build this crate or to start a program that links it.
+//!
+//! * [`Device`] is a CUDA device or the emulator. [`Device::prepare`] makes a [`Prepared`] kernel of a kernel value, from
+//!   the cache or by compiling it; tools that do not know the kernel's type use [`Device::prepare_any`].
+//! * [`Prepared::launch`] checks arguments and sizes against what the kernel promises and puts it on a stream;
+//!   [`Prepared::run`] does so on either kind of device, waits, and tells what the emulator found.
+//! * [`LaunchPlan`] and [`Device::seal`] move every compilation to the start of a program; [`GraphBuffers`] and [`Graph`]
+//!   record launches and replay them.
+//! * Below that, [`CudaDevice`], [`LoadedModule`], [`Function`] and [`Launch`] take any PTX text or cubin.
 //!
 //! Invariants:
 //! - No function here panics on a machine without a driver, with an old one, or after a failed kernel: each returns an
 //!   [`Error`] with the value and the limit.
-//! - A [`Function`] keeps its module and context alive, and [`Launch::enqueue`] is the only place that starts a kernel.
-//! - [`Launch::enqueue`] neither allocates nor locks nor compiles.
+//! - A [`Function`] keeps its module and context alive, and every kernel starts in one place of [`Launch`].
+//! - A launch neither allocates nor locks nor compiles, unless it fails.
+//! - No lock is held while a kernel is generated, compiled or launched.
 //!
 //! Limits: one process sees one driver library; a library replaced while the process runs is not noticed. An error
-//! code newer than the bindings cannot be named (cudarc declares the codes of one CUDA version).
+//! code newer than the bindings cannot be named (cudarc declares the codes of one CUDA version). In a context with several
+//! streams cudarc records an event for each buffer of each launch, which costs more than the launch's own checks.
 //!
 //! ```no_run
-//! use ptxsmith_runtime::{Arguments, CudaDevice, Image, Launch, LaunchConfig, LoadOptions};
+//! use ptxsmith_builder::kernel::Kernel;
+//! use ptxsmith_runtime::cudarc::driver::CudaStream;
+//! use ptxsmith_runtime::{BufferArg, Device, Error};
 //!
-//! # fn main() -> Result<(), ptxsmith_runtime::Error> {
-//! # let (text, pointer) = ("", 0);
-//! let device = CudaDevice::open(0)?;
-//! let module = device.load(Image::Ptx(text), &LoadOptions::named("scale"))?;
-//! let launch = Launch::prepare(&module.function("scale")?, LaunchConfig::block_x(256))?;
-//! let mut arguments = Arguments::new();
-//! arguments.pointer(pointer)?;
-//! // SAFETY: `scale` takes one pointer to as many elements as the grid has threads.
-//! unsafe { launch.enqueue(device.stream(), [4, 1, 1], &arguments)? };
-//! device.synchronize()
-//! # }
+//! fn launch_twice<'a, K: Kernel>(
+//!     device: &Device,
+//!     stream: &'a CudaStream,
+//!     kernel: &K,
+//!     args: impl Fn() -> K::Args<BufferArg<'a>>,
+//!     shape: K::Shape,
+//! ) -> Result<(), Error> {
+//!     let prepared = device.prepare(kernel)?;
+//!     prepared.launch(stream, args(), shape)?;
+//!     prepared.launch(stream, args(), shape)
+//! }
 //! ```
 #![allow(
     unsafe_code,

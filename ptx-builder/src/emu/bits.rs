@@ -11,13 +11,19 @@ pub(crate) struct Bits {
     words: Vec<AtomicU32>,
 }
 
-/// The bits of word `word` that lie in `start..end`.
-fn mask(word: usize, start: usize, end: usize) -> u32 {
-    let base = word * 32;
-    let low = start.saturating_sub(base).min(32);
-    let high = end.saturating_sub(base).min(32);
-    let below = |n: usize| if n >= 32 { u32::MAX } else { (1 << n) - 1 };
-    below(high) & !below(low)
+/// Calls `f` with each word of `start..end` and the bits of the range within it, until it says no.
+#[inline(always)]
+fn each_word(start: usize, end: usize, mut f: impl FnMut(usize, u32) -> bool) -> bool {
+    if start >= end {
+        return true;
+    }
+    let (first, last) = (start / 32, (end - 1) / 32);
+    let head = u32::MAX << (start % 32);
+    let tail = u32::MAX >> (31 - (end - 1) % 32);
+    if first == last {
+        return f(first, head & tail);
+    }
+    f(first, head) && (first + 1..last).all(|word| f(word, u32::MAX)) && f(last, tail)
 }
 
 impl Bits {
@@ -27,22 +33,24 @@ impl Bits {
     }
 
     /// Whether all of `start..end` are set.
+    #[inline]
     pub(crate) fn all(&self, start: usize, end: usize) -> bool {
-        (start / 32..end.div_ceil(32)).all(|word| {
-            let mask = mask(word, start, end);
-            self.words[word].load(Relaxed) & mask == mask
-        })
+        each_word(start, end, |word, mask| self.words[word].load(Relaxed) & mask == mask)
     }
 
     /// Sets `start..end`.
+    #[inline]
     pub(crate) fn set(&self, start: usize, end: usize) {
-        for word in start / 32..end.div_ceil(32) {
-            let mask = mask(word, start, end);
+        each_word(start, end, |word, mask| {
             let bits = &self.words[word];
-            if bits.load(Relaxed) & mask != mask {
+            let before = bits.load(Relaxed);
+            if mask == u32::MAX {
+                bits.store(mask, Relaxed);
+            } else if before & mask != mask {
                 bits.fetch_or(mask, Relaxed);
             }
-        }
+            true
+        });
     }
 
     /// Clears everything.

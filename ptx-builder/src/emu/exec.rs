@@ -23,6 +23,7 @@ mod barrier;
 mod exchange;
 mod memory;
 mod pattern;
+mod transfer;
 
 use barrier::Barrier;
 

@@ -20,7 +20,7 @@ pub enum Access {
     ReadOnly,
     /// Loads and stores.
     ReadWrite,
-    /// Loads see only what the same launch stored: the contents count as uninitialized when a launch begins.
+    /// Loads see only what the same launch stored: a launch begins with zeros that count as uninitialized.
     WriteOnly,
 }
 
@@ -53,6 +53,13 @@ pub(crate) struct Buffer {
     pub(crate) init: Bits,
     /// Whether all bytes were initialized when the launch began.
     pub(crate) complete: bool,
+}
+
+impl Buffer {
+    fn erase(&self) {
+        self.words.iter().for_each(|word| word.store(0, Relaxed));
+        self.init.clear();
+    }
 }
 
 /// Where an address leads.
@@ -179,17 +186,17 @@ impl Memory {
     pub(crate) fn begin(&mut self) {
         for buffer in &mut self.buffers {
             if buffer.access == Access::WriteOnly {
-                buffer.init.clear();
+                buffer.erase();
             }
             buffer.complete = buffer.init.all(buffer.head, buffer.head + buffer.len);
         }
     }
 
-    /// The contents of everything that a kernel may change.
+    /// The contents of everything that a kernel may change, after [`begin`](Memory::begin).
     pub(crate) fn snapshot(&self) -> Snapshot {
         let of = |buffer: &Buffer| match buffer.access {
-            Access::ReadOnly => (Vec::new(), Vec::new()),
-            Access::ReadWrite | Access::WriteOnly => {
+            Access::ReadOnly | Access::WriteOnly => (Vec::new(), Vec::new()),
+            Access::ReadWrite => {
                 (buffer.words.iter().map(|word| word.load(Relaxed)).collect(), buffer.init.snapshot())
             }
         };
@@ -199,9 +206,13 @@ impl Memory {
     /// Puts a snapshot back.
     pub(crate) fn restore(&self, snapshot: &Snapshot) {
         for (buffer, (words, init)) in self.buffers.iter().zip(&snapshot.0) {
-            if buffer.access != Access::ReadOnly {
-                buffer.words.iter().zip(words).for_each(|(word, value)| word.store(*value, Relaxed));
-                buffer.init.restore(init);
+            match buffer.access {
+                Access::ReadOnly => {}
+                Access::WriteOnly => buffer.erase(),
+                Access::ReadWrite => {
+                    buffer.words.iter().zip(words).for_each(|(word, value)| word.store(*value, Relaxed));
+                    buffer.init.restore(init);
+                }
             }
         }
     }

@@ -247,4 +247,3 @@ pub fn special_since(special: SpecialReg) -> Since {
     let (ptx, sm) = special.since();
     Since { when: &[], ptx, sm: SmReq::AtLeast(sm) }
 }
-

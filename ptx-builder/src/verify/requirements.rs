@@ -84,9 +84,9 @@ pub(super) fn check_version(module: &Module, declared: PtxVersion) -> Vec<Findin
             rule: "version",
             severity: Severity::Error,
             message: format!(
-                "{} needs PTX {}, `.version` is {declared}",
-                quoted(&requirement.because),
-                requirement.ptx
+                "PTX {} is needed for {}, `.version` is {declared}",
+                requirement.ptx,
+                quoted(&requirement.because)
             ),
             at: Location { entry: String::new(), text: String::new(), place: Place::default() },
             related: None,

@@ -280,6 +280,9 @@ fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 #[cfg(test)]
+mod stress;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::driver::info::tests::h200;

@@ -38,6 +38,8 @@ pub(crate) struct MemOp {
     pub(crate) sign: u32,
     /// The elements' registers.
     pub(crate) regs: Vec<Slot>,
+    /// All elements and all registers have 32 bits.
+    pub(crate) words: bool,
     /// Buffers, or shared arrays, that the address must lead to.
     pub(crate) origins: Option<Box<[u32]>>,
 }
@@ -164,6 +166,7 @@ impl Decoder<'_, '_> {
             bytes: elem * inst.mods.vec() as u32,
             sign: 0,
             regs: Vec::new(),
+            words: false,
             origins,
         })
     }
@@ -208,6 +211,7 @@ impl Decoder<'_, '_> {
         if signed {
             op.sign = items.iter().map(|item| register_bits(self.entry, item)).max().unwrap_or(0);
         }
+        op.words = op.elem == 4 && op.regs.iter().all(|slot| slot.class == Class::W32);
         Ok(Act::Load(Box::new(op)))
     }
 
@@ -252,6 +256,7 @@ impl Decoder<'_, '_> {
             }
             op.regs.push(slot);
         }
+        op.words = op.elem == 4 && op.regs.iter().all(|slot| slot.class == Class::W32);
         Ok(Act::Store(Box::new(op)))
     }
 

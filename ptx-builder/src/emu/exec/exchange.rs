@@ -123,6 +123,15 @@ pub(super) fn shuffle(
     let regs = &warp.regs;
     let source = &regs.w32[op.a as usize];
     let (amounts, bounds) = (&regs.w32[op.b as usize], &regs.w32[op.c as usize]);
+    // The usual butterfly over a whole warp.
+    let whole = simple && active == u32::MAX && op.p.is_none() && bounds.iter().all(|bound| *bound == 31);
+    if whole && op.mode == Shfl::Bfly && amounts.iter().all(|amount| *amount == amounts[0]) {
+        let distance = amounts[0] as usize & (LANES - 1);
+        let out: [u32; LANES] = std::array::from_fn(|lane| source[(lane ^ distance) & (LANES - 1)]);
+        warp.regs.w32[op.d as usize] = out;
+        warp.clock += 1;
+        return;
+    }
     let mut out = [0u32; LANES];
     let mut in_range = 0;
     let mut absent = 0;

@@ -3,32 +3,51 @@
 //! An access that cannot be carried out (out of bounds, misaligned, read-only) is reported lane by lane; the run goes on:
 //! a load gives 0, a store is dropped. A load of bytes that nobody has written is reported and gives what is there.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
 use super::pattern::{Runs, sectors, wavefronts};
+use super::transfer::{fetch, put, value};
 use super::{At, Block, Env, Warp};
 use crate::emu::bits::Bits;
-use crate::emu::decode::{AddrBase, MemOp, NONE, Slot, Space, extend};
+use crate::emu::decode::{AddrBase, MemOp, NONE, Slot, Space};
 use crate::emu::finding::{Kind, Other, Where};
-use crate::emu::lane::{Class, LANES, RegFile};
+use crate::emu::lane::{LANES, RegFile};
 use crate::emu::memory::{Access as Rights, Resolved};
 use crate::emu::race::{Access, Mode};
 
 /// Lanes whose access can be carried out.
 #[derive(Debug, Clone, Copy, Default)]
-struct Spot {
-    lane: u32,
-    lanes: u32,
+pub(super) struct Spot {
+    pub(super) lane: u32,
+    pub(super) lanes: u32,
     /// Buffer; [`NONE`] for shared memory.
     buffer: u32,
     /// First byte within the storage.
-    byte: usize,
+    pub(super) byte: usize,
 }
 
-#[derive(Debug)]
+/// The places of one instruction's lanes.
+#[derive(Debug, Default)]
 struct Spots {
-    list: [Spot; LANES],
-    len: usize,
+    /// The only one, where there are neither none nor several.
+    one: Option<Spot>,
+    many: Vec<Spot>,
+}
+
+impl Spots {
+    fn as_slice(&self) -> &[Spot] {
+        if self.many.is_empty() { self.one.as_slice() } else { &self.many }
+    }
+
+    fn push(&mut self, spot: Spot) {
+        match self.one {
+            None if self.many.is_empty() => self.one = Some(spot),
+            None => self.many.push(spot),
+            Some(first) => {
+                self.many.reserve_exact(LANES);
+                self.many.extend([first, spot]);
+                self.one = None;
+            }
+        }
+    }
 }
 
 /// Why an access cannot be carried out.
@@ -43,6 +62,16 @@ fn addresses(regs: &RegFile, op: &MemOp) -> [u64; LANES] {
         AddrBase::W32(at) => regs.w32[at as usize].map(|base| u64::from(base).wrapping_add(op.offset)),
         AddrBase::W64(at) => regs.w64[at as usize].map(|base| base.wrapping_add(op.offset)),
     }
+}
+
+/// The runs of an access by the active lanes.
+fn runs(regs: &RegFile, op: &MemOp, active: u32) -> Runs {
+    let whole = match op.base {
+        AddrBase::W64(at) if active == u32::MAX => Runs::whole(&regs.w64[at as usize], op.offset, op.bytes),
+        AddrBase::W32(at) if active == u32::MAX => Runs::whole(&regs.w32[at as usize], op.offset, op.bytes),
+        AddrBase::None | AddrBase::W32(_) | AddrBase::W64(_) => None,
+    };
+    whole.unwrap_or_else(|| Runs::of(&addresses(regs, op), active, op.bytes))
 }
 
 /// Where `total` bytes of accesses at `address` lie.
@@ -142,22 +171,13 @@ fn report_problem(
 }
 
 /// Finds every lane's place; reports those that have none.
-fn place(
-    env: &mut Env<'_>,
-    at: At,
-    op: &MemOp,
-    addresses: &[u64; LANES],
-    active: u32,
-    runs: &Runs,
-    store: bool,
-) -> Spots {
-    let mut spots = Spots { list: [Spot::default(); LANES], len: 0 };
+fn place(env: &mut Env<'_>, at: At, op: &MemOp, active: u32, runs: &Runs, store: bool) -> Spots {
+    let mut spots = Spots::default();
     for run in runs.as_slice() {
         let total = u64::from(run.lanes) * u64::from(op.bytes);
         match locate(env, op, run.address, total, store) {
             Ok((buffer, byte)) => {
-                spots.list[spots.len] = Spot { lane: run.lane, lanes: run.lanes, buffer, byte };
-                spots.len += 1;
+                spots.push(Spot { lane: run.lane, lanes: run.lanes, buffer, byte });
             }
             Err(problem) if runs.uniform => {
                 for lane in (0..32).filter(|lane| active >> lane & 1 == 1) {
@@ -166,11 +186,10 @@ fn place(
             }
             Err(_) => {
                 for lane in run.lane..run.lane + run.lanes {
-                    let address = addresses[lane as usize];
+                    let address = run.address.wrapping_add(u64::from(lane - run.lane) * u64::from(op.bytes));
                     match locate(env, op, address, u64::from(op.bytes), store) {
                         Ok((buffer, byte)) => {
-                            spots.list[spots.len] = Spot { lane, lanes: 1, buffer, byte };
-                            spots.len += 1;
+                            spots.push(Spot { lane, lanes: 1, buffer, byte });
                         }
                         Err(problem) => report_problem(env, at, op, lane, address, store, &problem),
                     }
@@ -182,10 +201,10 @@ fn place(
 }
 
 /// Counts a request.
-fn count(env: &mut Env<'_>, op: &MemOp, addresses: &[u64; LANES], runs: &Runs, inst: u32, active: u32) {
+fn count(env: &mut Env<'_>, regs: &RegFile, op: &MemOp, runs: &Runs, inst: u32, active: u32) {
     let (moved, minimum) = match op.space {
         Space::Global => sectors(runs.as_slice(), op.bytes),
-        Space::Shared => wavefronts(addresses, active, runs, op.bytes),
+        Space::Shared => wavefronts(|| addresses(regs, op), active, runs, op.bytes),
     };
     let traffic = &mut env.counters.insts[inst as usize].traffic;
     traffic.requests += 1;
@@ -239,16 +258,15 @@ pub(super) fn load(
     inst: u32,
     active: u32,
 ) {
-    let addresses = addresses(&warp.regs, op);
-    let runs = Runs::of(&addresses, active, op.bytes);
-    count(env, op, &addresses, &runs, inst, active);
+    let runs = runs(&warp.regs, op, active);
+    count(env, &warp.regs, op, &runs, inst, active);
     let at = At { block: block.linear, warp: warp.index, inst };
-    let spots = place(env, at, op, &addresses, active, &runs, false);
+    let spots = place(env, at, op, active, &runs, false);
     let lanes_of = |spot: &Spot| {
         if runs.uniform { active } else { (u32::MAX >> (32 - spot.lanes)) << spot.lane }
     };
     let mut done = 0;
-    for spot in &spots.list[..spots.len] {
+    for spot in spots.as_slice() {
         let readers = lanes_of(spot);
         done |= readers;
         let bytes = spot.lanes as usize * op.bytes as usize;
@@ -284,48 +302,6 @@ pub(super) fn load(
     }
 }
 
-/// Bytes of a word array, at most 8, within one aligned unit of their size.
-fn get(words: &[AtomicU32], byte: usize, width: u32) -> u64 {
-    let word = |at: usize| words.get(at).map_or(0, |word| u64::from(word.load(Relaxed)));
-    match width {
-        8 => word(byte / 4) | word(byte / 4 + 1) << 32,
-        _ => word(byte / 4) >> (8 * (byte % 4)),
-    }
-}
-
-/// Moves a spot's bytes into registers.
-fn fetch(words: &[AtomicU32], regs: &mut RegFile, op: &MemOp, spot: &Spot, uniform: bool, active: u32) {
-    let elem = op.elem;
-    if uniform {
-        for (k, slot) in op.regs.iter().enumerate() {
-            let raw = get(words, spot.byte + k * elem as usize, elem);
-            regs.fill(slot.class, slot.at, extend(raw, elem * 8, op.sign), active);
-        }
-        return;
-    }
-    let count = op.regs.len();
-    let (first, lanes) = (spot.lane as usize, spot.lanes as usize);
-    for (k, slot) in op.regs.iter().enumerate() {
-        match (elem, slot.class) {
-            (4, Class::W32) => {
-                let at = spot.byte / 4;
-                let source = &words[at..at + lanes * count];
-                let out = &mut regs.w32[slot.at as usize][first..first + lanes];
-                for (lane, out) in out.iter_mut().enumerate() {
-                    *out = source[lane * count + k].load(Relaxed);
-                }
-            }
-            _ => {
-                for lane in 0..lanes {
-                    let byte = spot.byte + (lane * count + k) * elem as usize;
-                    let bits = extend(get(words, byte, elem), elem * 8, op.sign);
-                    regs.set(slot.class, slot.at, first + lane, bits);
-                }
-            }
-        }
-    }
-}
-
 /// A store.
 pub(super) fn store(
     env: &mut Env<'_>,
@@ -335,14 +311,13 @@ pub(super) fn store(
     inst: u32,
     active: u32,
 ) {
-    let addresses = addresses(&warp.regs, op);
-    let runs = Runs::of(&addresses, active, op.bytes);
-    count(env, op, &addresses, &runs, inst, active);
+    let runs = runs(&warp.regs, op, active);
+    count(env, &warp.regs, op, &runs, inst, active);
     let at = At { block: block.linear, warp: warp.index, inst };
-    let spots = place(env, at, op, &addresses, active, &runs, true);
-    let list = &spots.list[..spots.len];
+    let spots = place(env, at, op, active, &runs, true);
+    let list = spots.as_slice();
     if runs.uniform && active.count_ones() > 1 || list.len() > 1 {
-        overlaps(env, at, warp, op, &addresses, active, list);
+        overlaps(env, at, warp, op, active, list);
     }
     for spot in list {
         let end = spot.byte + spot.lanes as usize * op.bytes as usize;
@@ -369,70 +344,8 @@ pub(super) fn store(
     }
 }
 
-/// Moves registers into a spot's bytes.
-fn put(words: &[AtomicU32], regs: &RegFile, op: &MemOp, spot: &Spot) {
-    let count = op.regs.len();
-    let (first, lanes) = (spot.lane as usize, spot.lanes as usize);
-    let elem = op.elem as usize;
-    match op.elem {
-        4 | 8 => {
-            for (k, slot) in op.regs.iter().enumerate() {
-                for lane in 0..lanes {
-                    let at = (spot.byte + (lane * count + k) * elem) / 4;
-                    let bits = value(regs, *slot, first + lane);
-                    words[at].store(bits as u32, Relaxed);
-                    if elem == 8 {
-                        words[at + 1].store((bits >> 32) as u32, Relaxed);
-                    }
-                }
-            }
-        }
-        _ => {
-            // Whole words are stored at once; the first and the last may be partial, and another thread may be writing
-            // the bytes beside ours.
-            let (mut word, mut mask, mut bits) = (spot.byte / 4, 0u32, 0u32);
-            for lane in 0..lanes {
-                for (k, slot) in op.regs.iter().enumerate() {
-                    let byte = spot.byte + (lane * count + k) * elem;
-                    if byte / 4 != word {
-                        write_part(&words[word], mask, bits);
-                        (word, mask, bits) = (byte / 4, 0, 0);
-                    }
-                    let shift = 8 * (byte % 4);
-                    let ones = u32::MAX >> (32 - 8 * elem);
-                    mask |= ones << shift;
-                    bits |= (value(regs, *slot, first + lane) as u32 & ones) << shift;
-                }
-            }
-            write_part(&words[word], mask, bits);
-        }
-    }
-}
-
-#[inline(always)]
-fn value(regs: &RegFile, slot: Slot, lane: usize) -> u64 {
-    regs.get(slot.class, slot.at, lane)
-}
-
-fn write_part(word: &AtomicU32, mask: u32, bits: u32) {
-    if mask == u32::MAX {
-        word.store(bits, Relaxed);
-    } else {
-        word.fetch_and(!mask, Relaxed);
-        word.fetch_or(bits, Relaxed);
-    }
-}
-
 /// Reports lanes of one store that write different values to the same address.
-fn overlaps(
-    env: &mut Env<'_>,
-    at: At,
-    warp: &Warp,
-    op: &MemOp,
-    addresses: &[u64; LANES],
-    active: u32,
-    list: &[Spot],
-) {
+fn overlaps(env: &mut Env<'_>, at: At, warp: &Warp, op: &MemOp, active: u32, list: &[Spot]) {
     let ascending = list.windows(2).all(|pair| {
         let end = pair[0].byte + pair[0].lanes as usize * op.bytes as usize;
         pair[0].buffer == pair[1].buffer && end <= pair[1].byte
@@ -440,6 +353,7 @@ fn overlaps(
     if list.len() > 1 && ascending {
         return;
     }
+    let addresses = addresses(&warp.regs, op);
     for lane in 1..LANES {
         if active >> lane & 1 == 0 {
             continue;
@@ -468,19 +382,4 @@ fn overlaps(
 /// Whether a spot holds a lane's access; the only spot of a uniform store holds them all.
 fn covers(spot: &Spot, lane: u32, spots: usize) -> bool {
     spots == 1 && spot.lanes == 1 || (spot.lane..spot.lane + spot.lanes).contains(&lane)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn partial_words_leave_their_neighbors() {
-        let words = [AtomicU32::new(0x4433_2211), AtomicU32::new(0)];
-        write_part(&words[0], 0xff00, 0xaa00);
-        assert_eq!(words[0].load(Relaxed), 0x4433_aa11);
-        assert_eq!(get(&words, 1, 1) & 0xff, 0xaa);
-        assert_eq!(get(&words, 2, 2) & 0xffff, 0x4433);
-        assert_eq!(get(&words, 0, 8), 0x4433_aa11);
-    }
 }

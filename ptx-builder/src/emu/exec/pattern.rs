@@ -9,64 +9,75 @@ pub(super) struct Run {
 }
 
 /// The runs of one instruction.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Runs {
-    runs: [Run; 32],
-    len: usize,
+    /// The only one, unless there are `many`.
+    one: Run,
+    many: Vec<Run>,
     /// All active lanes have the address of the only run, which names one lane.
     pub(super) uniform: bool,
 }
 
 impl Runs {
+    /// The only run of a whole warp at addresses `bases[lane] + offset`, if they are consecutive or all the same.
+    pub(super) fn whole<T: Copy + Into<u64>>(bases: &[T; 32], offset: u64, bytes: u32) -> Option<Runs> {
+        let first: u64 = bases[0].into();
+        // Without early exits, so that the compiler vectorizes it.
+        let (mut gaps, mut steps) = (0, 0);
+        let mut expected = first;
+        for &base in bases {
+            gaps |= base.into() ^ expected;
+            steps |= base.into() ^ first;
+            expected = expected.wrapping_add(u64::from(bytes));
+        }
+        let uniform = steps == 0;
+        (gaps == 0 || uniform).then(|| Runs {
+            one: Run { address: first.wrapping_add(offset), lane: 0, lanes: if uniform { 1 } else { 32 } },
+            many: Vec::new(),
+            uniform,
+        })
+    }
+
     /// The runs of `bytes`-wide accesses by the active lanes, at least one.
     pub(super) fn of(addresses: &[u64; 32], active: u32, bytes: u32) -> Runs {
-        let bytes = u64::from(bytes);
-        let mut runs = Runs { runs: [Run::default(); 32], len: 0, uniform: false };
-        if active == u32::MAX {
-            // Without early exits, so that the compiler vectorizes it.
-            let (mut gaps, mut steps) = (0, 0);
-            let mut expected = addresses[0];
-            for &address in addresses {
-                gaps |= address ^ expected;
-                steps |= address ^ addresses[0];
-                expected = expected.wrapping_add(bytes);
-            }
-            if gaps == 0 || steps == 0 {
-                runs.uniform = steps == 0;
-                runs.runs[0] =
-                    Run { address: addresses[0], lane: 0, lanes: if runs.uniform { 1 } else { 32 } };
-                runs.len = 1;
-                return runs;
-            }
+        if active == u32::MAX
+            && let Some(runs) = Runs::whole(addresses, 0, bytes)
+        {
+            return runs;
         }
-        let first = active.trailing_zeros();
-        let mut rest = active;
+        let bytes = u64::from(bytes);
+        let first = active.trailing_zeros() % 32;
+        let mut one = Run { address: addresses[first as usize], lane: first, lanes: 1 };
+        let mut many: Vec<Run> = Vec::new();
         let mut uniform = true;
+        let mut rest = active & active.wrapping_sub(1);
         while rest != 0 {
             let lane = rest.trailing_zeros();
             rest &= rest - 1;
             let address = addresses[lane as usize];
             uniform &= address == addresses[first as usize];
-            let last = runs.runs[runs.len.saturating_sub(1)];
-            let continues = runs.len > 0
-                && lane == last.lane + last.lanes
-                && address == last.address.wrapping_add(u64::from(last.lanes) * bytes);
-            if continues {
-                runs.runs[runs.len - 1].lanes += 1;
+            let last = many.last_mut().unwrap_or(&mut one);
+            let end = last.address.wrapping_add(u64::from(last.lanes) * bytes);
+            if lane == last.lane + last.lanes && address == end {
+                last.lanes += 1;
             } else {
-                runs.runs[runs.len] = Run { address, lane, lanes: 1 };
-                runs.len += 1;
+                if many.is_empty() {
+                    many.reserve_exact(32);
+                    many.push(one);
+                }
+                many.push(Run { address, lane, lanes: 1 });
             }
         }
         if uniform && active.count_ones() > 1 {
-            runs.uniform = true;
-            runs.len = 1;
+            one.lanes = 1;
+            many.clear();
+            return Runs { one, many, uniform: true };
         }
-        runs
+        Runs { one, many, uniform: false }
     }
 
     pub(super) fn as_slice(&self) -> &[Run] {
-        &self.runs[..self.len]
+        if self.many.is_empty() { std::slice::from_ref(&self.one) } else { &self.many }
     }
 }
 
@@ -102,11 +113,17 @@ pub(super) fn sectors(runs: &[Run], bytes: u32) -> (u64, u64) {
 ///
 /// Accesses of up to 4 bytes go as one warp, of 8 as two halves, of 16 as four quarters. In each part every bank serves
 /// one word of 4 bytes per wavefront, to all lanes that want it.
-pub(super) fn wavefronts(addresses: &[u64; 32], active: u32, runs: &Runs, bytes: u32) -> (u64, u64) {
+pub(super) fn wavefronts(
+    addresses: impl FnOnce() -> [u64; 32],
+    active: u32,
+    runs: &Runs,
+    bytes: u32,
+) -> (u64, u64) {
     if let [run] = runs.as_slice() {
         let one = (u64::from(run.lanes) * u64::from(bytes)).div_ceil(128).max(1);
         return (one, one);
     }
+    let addresses = addresses();
     let lanes = (128 / bytes.max(4)).max(1) as usize;
     let (mut total, mut minimum) = (0, 0);
     for part in (0..32).step_by(lanes) {
@@ -155,7 +172,7 @@ mod tests {
         let count = |of: &dyn Fn(u64) -> u64, bytes| {
             let all = addresses(of);
             let runs = Runs::of(&all, u32::MAX, bytes);
-            (sectors(runs.as_slice(), bytes), wavefronts(&all, u32::MAX, &runs, bytes))
+            (sectors(runs.as_slice(), bytes), wavefronts(|| all, u32::MAX, &runs, bytes))
         };
         assert_eq!(count(&|l| 4 * l, 4), ((4, 4), (1, 1)));
         assert_eq!(count(&|l| 16 + 4 * l, 4), ((5, 4), (1, 1)));
