@@ -16,7 +16,7 @@ use crate::isa::{Mod, Mods, Op, SpecialReg};
 use crate::types::Ty;
 
 /// A type that kernels compute with.
-pub trait Scalar: Copy + 'static {
+pub trait Scalar: Copy + Operand<Self> + 'static {
     /// Its PTX type.
     const TY: Ty;
     /// Its type as authors write it, for messages.
