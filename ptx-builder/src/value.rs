@@ -29,7 +29,7 @@ pub trait Scalar: Copy + Operand<Self> + 'static {
 pub trait Number: Scalar {}
 
 /// A floating-point type with the full set of arithmetic.
-pub trait Float: Number {}
+pub trait Float: Number + crate::ops::Arith {}
 
 /// A 32- or 64-bit integer.
 pub trait Int: Number {}
