@@ -186,7 +186,8 @@ impl Memory {
     pub(crate) fn begin(&mut self) {
         for buffer in &mut self.buffers {
             if buffer.access == Access::WriteOnly {
-                buffer.erase();
+                // The bytes stay: what a kernel leaves between strided rows is the caller's.
+                buffer.init.clear();
             }
             buffer.complete = buffer.init.all(buffer.head, buffer.head + buffer.len);
         }
