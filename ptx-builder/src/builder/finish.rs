@@ -382,7 +382,7 @@ fn retarget_copies(builder: &Builder, blocks: &mut [Block]) {
     let mut mentioned = vec![(usize::MAX, 0); builder.regs.len()];
     for (b, block) in blocks.iter_mut().enumerate() {
         let mut dead = vec![false; block.insts.len()];
-        for i in 0..block.insts.len() {
+        for (i, dead) in dead.iter_mut().enumerate() {
             let retargeted = copy(builder, &block.insts[i]).and_then(|(variable, value)| {
                 let (at, j) = defined[value.index()];
                 let (last_block, last) = mentioned[variable.index()];
@@ -397,7 +397,7 @@ fn retarget_copies(builder: &Builder, blocks: &mut [Block]) {
                 {
                     operand.map_regs(&mut |reg| if reg == value { variable } else { reg });
                 }
-                dead[i] = true;
+                *dead = true;
                 mentioned[variable.index()] = (b, i);
                 defined[variable.index()] = (b, j);
                 continue;
