@@ -203,7 +203,10 @@ impl FromStr for Target {
     type Err = UnknownTarget;
 
     fn from_str(text: &str) -> Result<Target, UnknownTarget> {
-        Target::all().into_iter().find(|t| t.to_string() == text).ok_or_else(|| UnknownTarget(text.to_owned()))
+        Target::all()
+            .into_iter()
+            .find(|t| t.to_string() == text)
+            .ok_or_else(|| UnknownTarget(text.to_owned()))
     }
 }
 

@@ -280,7 +280,13 @@ impl<T: Scalar> Var<T> {
                 && let ir::Operand::Imm(imm) = value
             {
                 let source = ir::Operand::Reg(b.constant(imm, place));
-                b.push(Op::Mov, Mods::new(&[Mod::t(Ty::Pred)]), vec![ir::Operand::Reg(reg), source], None, place);
+                b.push(
+                    Op::Mov,
+                    Mods::new(&[Mod::t(Ty::Pred)]),
+                    vec![ir::Operand::Reg(reg), source],
+                    None,
+                    place,
+                );
                 return;
             }
             let mods = Mods::new(&[Mod::t(T::TY.register())]);
@@ -331,7 +337,11 @@ pub fn select<T: Scalar>(condition: Value<bool>, a: impl Operand<T>, b: impl Ope
         Some(_) => a.value(),
         None => {
             let ty = if T::TY.is_float() || T::TY.is_int() { T::TY } else { bit_type(T::TY.bits()) };
-            emit_value(Op::Selp, &[Mod::t(ty)], vec![a.operand(), b.operand(), ir::Operand::Reg(condition.reg())])
+            emit_value(
+                Op::Selp,
+                &[Mod::t(ty)],
+                vec![a.operand(), b.operand(), ir::Operand::Reg(condition.reg())],
+            )
         }
     }
 }
