@@ -1,7 +1,7 @@
 //! RMSNorm, forward: `y = x / sqrt(mean(x²) + eps) · w` (Zhang and Sennrich 2019, equation 4, with the epsilon of the
 //! implementations inside the root).
 //!
-//! x and y are [rows, hidden], w is [hidden]; each of f32, f16 or bf16. Everything is computed in f32: the squares are summed
+//! x and y are `[rows, hidden]`, w is `[hidden]`; each of f32, f16 or bf16. Everything is computed in f32: the squares are summed
 //! in the fixed order of [`ptxsmith_builder::lang::reduce`], mean, root and reciprocal are correctly rounded, and
 //! `(x · scale) · w` is rounded to the dtype of y once. The result of a row does not depend on the number of rows, the
 //! schedule or the alignment.
