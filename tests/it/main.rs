@@ -6,3 +6,4 @@ mod kernels;
 mod language;
 mod reader;
 mod roundtrip;
+mod ui;
