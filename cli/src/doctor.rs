@@ -91,7 +91,7 @@ fn driver() -> Part {
         Err(error) => Part {
             name: "driver",
             found: false,
-            detail: first_line(&error.to_string()),
+            detail: first_part(&error.to_string()),
             advice: Some(
                 "to run on a GPU, install the NVIDIA display driver (into a container it is passed with --gpus all)"
                     .to_owned(),
@@ -117,7 +117,7 @@ fn devices() -> Part {
                     "memory_bytes": info.total_memory,
                 }));
             }
-            Err(error) => titles.push(format!("cuda:{ordinal} {}", first_line(&error.to_string()))),
+            Err(error) => titles.push(format!("cuda:{ordinal} {}", first_part(&error.to_string()))),
         }
     }
     let (detail, advice) = match count {
@@ -210,8 +210,9 @@ fn cache(folder: Option<&Path>) -> Part {
     Part { name: "cache", found, detail, advice, items }
 }
 
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
+/// What is wrong, without what to do about it, which is told apart.
+fn first_part(text: &str) -> String {
+    text.split([';', '\n']).next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

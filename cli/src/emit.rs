@@ -12,7 +12,7 @@ use crate::request;
 /// Emits a kernel.
 pub(crate) fn emit(args: &Emit) -> Result<Outcome, Error> {
     let target = request::target(&args.target)?;
-    let (info, kernel) = request::kernel(&args.kernel, &args.set, &args.schedule)?;
+    let (info, kernel) = request::kernel(&args.kernel, &args.set, &args.schedule, target)?;
     let emitted = emit_text(kernel.as_ref(), target).map_err(|error| Error::kernel(info.name, error))?;
     let mut outputs = Outputs::default();
     if let Some(path) = &args.manifest {

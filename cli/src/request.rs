@@ -1,32 +1,59 @@
 //! Reads what the options of several commands have in common: kernels, targets, devices, `name=value` pairs.
 
-use ptxsmith_builder::kernel::{AnyKernel, nearest};
+use ptxsmith_builder::kernel::{AnyKernel, FieldError, nearest};
 use ptxsmith_builder::target::Target;
 use ptxsmith_kernels::registry::{self, KernelInfo};
 
 use crate::error::Error;
 
-/// The kernel value that the options describe.
+/// The kernel value that the options describe. A schedule that is given in part is completed by what the heuristic chooses for
+/// `target`.
 pub(crate) fn kernel(
     name: &str,
     set: &[String],
     schedule: &[String],
+    target: Target,
 ) -> Result<(&'static KernelInfo, Box<dyn AnyKernel>), Error> {
     let info = registry::find(name)?;
-    let fields = (info.fields)();
-    let mut all = Vec::with_capacity(set.len() + schedule.len());
-    for (option, texts) in [("--set", set), ("--schedule", schedule)] {
-        for (name, value) in pairs(option, "field=value", texts)? {
-            let known = fields.iter().find(|field| field.name == name);
-            let wanted = known.map(|field| if field.schedule { "--schedule" } else { "--set" });
-            if let Some(wanted) = wanted.filter(|wanted| *wanted != option) {
-                return Err(Error::WrongOption { kernel: info.name, field: name, wanted });
+    let parse = |pairs: &[(String, String)]| {
+        info.parse(pairs.iter().cloned()).map_err(|error| Error::kernel(info.name, error))
+    };
+    let mut pairs = fields(info, "--set", set)?;
+    let schedule = fields(info, "--schedule", schedule)?;
+    if schedule.is_empty() {
+        return Ok((info, parse(&pairs)?));
+    }
+    let chosen = parse(&pairs)?.fields(target);
+    let missing = chosen
+        .into_iter()
+        .filter(|field| field.schedule && schedule.iter().all(|(name, _)| name != field.name));
+    pairs.extend(missing.map(|field| (field.name.to_owned(), field.text)));
+    pairs.extend(schedule);
+    Ok((info, parse(&pairs)?))
+}
+
+/// The fields given with an option, all of which the kernel has and takes there.
+fn fields(info: &KernelInfo, option: &'static str, texts: &[String]) -> Result<Vec<(String, String)>, Error> {
+    let known = (info.fields)();
+    let pairs = pairs(option, "field=value", texts)?;
+    for (name, _) in &pairs {
+        let wanted = |schedule: bool| if schedule { "--schedule" } else { "--set" };
+        match known.iter().find(|field| field.name == name) {
+            Some(field) if wanted(field.schedule) == option => {}
+            Some(field) => {
+                let wanted = wanted(field.schedule);
+                return Err(Error::WrongOption { kernel: info.name, field: name.clone(), wanted });
             }
-            all.push((name, value));
+            // A misspelt field is missing too; the spelling is what to mend.
+            None => {
+                let taken = known.iter().filter(|field| wanted(field.schedule) == option);
+                let known = taken.map(|field| field.name).collect();
+                let error = FieldError::Unknown { name: name.clone(), known };
+                return Err(Error::kernel(info.name, error.into()));
+            }
         }
     }
-    let kernel = info.parse(all).map_err(|error| Error::kernel(info.name, error))?;
-    Ok((info, kernel))
+    Ok(pairs)
 }
 
 /// `name=value` texts of an option, in order.

@@ -45,3 +45,8 @@ fn write(path: &Path, arguments: &[Argument], results: &Results) -> Result<(), E
 fn omitted(omitted: &[(Kind, u64)]) -> impl Iterator<Item = String> {
     omitted.iter().map(|(kind, number)| format!("{number} more findings of {kind} are left out"))
 }
+
+/// A note on an output that the kernel did not write as a whole.
+fn unwritten(name: &str, byte: u64) -> String {
+    format!("{name}: the kernel left byte {byte} and maybe later ones unwritten")
+}

@@ -6,6 +6,7 @@
 pub mod eps;
 pub mod registry;
 pub mod rms_norm;
+pub mod rope;
 pub mod row;
 
 pub use eps::Eps;

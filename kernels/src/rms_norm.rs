@@ -13,9 +13,10 @@ use ptxsmith_builder::kernel::{
     Binding, Expr, FieldError, Geometry, KernelError, ReferenceInputs, TensorShape,
 };
 use ptxsmith_builder::lang::{
-    B32, Baked, Global, GlobalMut, RowSum, Shared, Spec, block_idx_x, comment, kernel, row_sum, thread_idx_x,
+    self, B32, Baked, Global, GlobalMut, RowSum, Shared, Spec, block_idx_x, comment, kernel, row_sum,
+    thread_idx_x,
 };
-use ptxsmith_builder::ops::{min, rcp_rn, sqrt_rn};
+use ptxsmith_builder::ops::{min, policy_evict_first, policy_evict_last, rcp_rn, sqrt_rn};
 use ptxsmith_builder::target::Target;
 use ptxsmith_builder::types::Dtype;
 use ptxsmith_builder::value::Value;
@@ -108,12 +109,12 @@ impl RmsNormSpec {
     }
 
     /// The schedule that the heuristic chooses.
-    pub fn default_schedule(&self, target: Target) -> RowSchedule {
-        RowPlan::choose(self.hidden, self.x, self.alignment(self.x), target)
+    pub fn default_schedule(&self) -> RowSchedule {
+        RowPlan::choose(self.hidden, self.x)
     }
 
-    fn plan(&self, schedule: Option<RowSchedule>, target: Target) -> RowPlan {
-        let schedule = schedule.unwrap_or_else(|| self.default_schedule(target));
+    fn plan(&self, schedule: Option<RowSchedule>) -> RowPlan {
+        let schedule = schedule.unwrap_or_else(|| self.default_schedule());
         RowPlan { hidden: self.hidden, dtype: self.x, schedule }
     }
 
@@ -132,7 +133,7 @@ impl RmsNormSpec {
 /// Checks the spec, and the schedule against it.
 fn validate(kernel: &RmsNorm, target: Target) -> Result<(), KernelError> {
     kernel.spec.validate()?;
-    let schedule = kernel.schedule.unwrap_or_else(|| kernel.spec.default_schedule(target));
+    let schedule = kernel.schedule.unwrap_or_else(|| kernel.spec.default_schedule());
     RowPlan::new(kernel.spec.hidden, kernel.spec.x, kernel.spec.alignment(kernel.spec.x), schedule, target)
         .map(|_| ())
 }
@@ -144,19 +145,23 @@ fn geometry(plan: &RowPlan, rows: Expr) -> Geometry {
     }
 }
 
-/// Rounds that a loop over a long row unrolls.
-const UNROLL: u32 = 4;
+/// Rounds of one trip of the loop over a long row.
+const UNROLL: u32 = 8;
+
+/// Longest unrolled row, in rounds.
+const MAX_UNROLLED: u32 = 16;
 
 /// RMSNorm of each row of x.
 #[kernel(
-    geometry = geometry(&spec.plan(schedule, target), rows),
+    geometry = geometry(&spec.plan(schedule), rows),
+    min_blocks = spec.plan(schedule).schedule.min_blocks,
     validate = validate,
     bind = bind,
     reference = reference,
 )]
 pub fn rms_norm(
     #[baked] spec: RmsNormSpec,
-    #[baked(chosen = spec.default_schedule(target))] schedule: Option<RowSchedule>,
+    #[baked(chosen = spec.default_schedule())] schedule: Option<RowSchedule>,
     #[size(max = 0x7fff_ffff)] rows: u32,
     #[buffer(dtype = spec.x, len = spec.span(rows, "x_stride"), align = spec.alignment(spec.x))] x: Global,
     #[buffer(dtype = spec.w, len = spec.hidden, align = spec.alignment(spec.w))] w: Global,
@@ -168,7 +173,7 @@ pub fn rms_norm(
     #[stride(of = y)]
     y_stride: Option<i64>,
 ) {
-    let plan = spec.plan(schedule, ptxsmith_builder::lang::target());
+    let plan = spec.plan(schedule);
     let threads = plan.schedule.threads_per_row;
     let rows_per_block = plan.schedule.rows_per_block;
     let elements = plan.elements();
@@ -193,17 +198,26 @@ pub fn rms_norm(
     };
     let x_own = x_row.row(thread, elements).named("x_own");
     let w_own = w.row(thread, elements).named("w_own");
-    let y_own = y_row.row(thread, elements).named("y_own");
+    let y_own = y_row.row(thread, elements).named("y_own").streaming();
+    // A row that is read twice stays in the L2 cache until then, and leaves it after that.
+    let policies = plan.schedule.keep == Keep::Reload && lang::target().number() >= 80;
+    let keep = if policies { Some(policy_evict_last(1.0)) } else { None };
+    let last = if policies { Some(policy_evict_first(1.0)) } else { None };
+    let w_own = w_own.with_policy(keep);
+    let x_first = x_own.with_policy(keep);
+    let x_again = x_own.with_policy(last);
 
     comment("sum of squares");
     let sum = RowSum::new("sum", spec.hidden, spec.x, threads);
     let unroll = UNROLL.next_multiple_of(sum.len() as u32);
-    let looped = if plan.schedule.keep == Keep::Registers { 0 } else { plan.full_rounds() / unroll };
+    let unrolled = plan.schedule.keep == Keep::Registers
+        || (plan.schedule.keep == Keep::Reload && plan.rounds() <= MAX_UNROLLED);
+    let looped = if unrolled { 0 } else { plan.full_rounds() / unroll };
     let stage = Shared::<B32>::dynamic_if(plan.shared_bytes() > 0, "row").map(|row| row.at(thread * 4));
     let step = unroll * threads * elements;
     if looped > 0 {
         for trip in Value::constant(0u32)..looped {
-            let chunk = x_row.row(thread, elements).row(trip, step).named("x_chunk");
+            let chunk = x_first.row(trip, step).named("x_chunk");
             for round in 0..unroll {
                 let words = chunk.skip(round * threads * elements).load_packed(elements as usize);
                 sum.add_squares(round as usize, &words.unpack());
@@ -216,9 +230,18 @@ pub fn rms_norm(
     let rest: Vec<_> = (looped * unroll..plan.rounds())
         .flat_map(|round| plan.pieces(round, thread).into_iter().map(move |piece| (round, piece)))
         .collect();
-    let kept: Vec<_> = rest.iter().map(|(_, piece)| piece.load(x_own)).collect();
-    for i in 0..rest.len() {
-        sum.add_squares(rest[i].0 as usize, &kept[i].unpack());
+    // What is read twice is loaded in groups, so that its registers are free again before the next one.
+    let group =
+        if plan.schedule.keep == Keep::Reload { plan.schedule.group as usize } else { rest.len().max(1) };
+    #[host]
+    let mut kept = Vec::new();
+    for start in (0..rest.len()).step_by(group) {
+        let pieces = &rest[start..(start + group).min(rest.len())];
+        let words: Vec<_> = pieces.iter().map(|(_, piece)| piece.load(x_first)).collect();
+        for i in 0..pieces.len() {
+            sum.add_squares(pieces[i].0 as usize, &words[i].unpack());
+        }
+        kept.extend(words);
     }
 
     comment("scale = 1 / sqrt(mean + eps)");
@@ -228,7 +251,7 @@ pub fn rms_norm(
     comment("y = x * scale * w");
     if looped > 0 {
         for trip in Value::constant(0u32)..looped {
-            let x_chunk = x_own.row(trip, step);
+            let x_chunk = x_again.row(trip, step);
             let w_chunk = w_own.row(trip, step);
             let y_chunk = y_own.row(trip, step);
             for round in 0..unroll {
@@ -250,8 +273,10 @@ pub fn rms_norm(
         }
     }
     for i in 0..rest.len() {
+        let words =
+            if plan.schedule.keep == Keep::Reload { rest[i].1.load(x_again) } else { kept[i].clone() };
         let weights = rest[i].1.load(w_own).unpack();
-        let scaled: Vec<_> = kept[i].unpack().into_iter().zip(weights).map(|(x, w)| x * scale * w).collect();
+        let scaled: Vec<_> = words.unpack().into_iter().zip(weights).map(|(x, w)| x * scale * w).collect();
         rest[i].1.store(y_own, exists, &scaled);
     }
 }

@@ -280,7 +280,8 @@ impl Builder {
             if let Some(ty) = spec.ty.of(&mods) {
                 operand.retype_literals(ty);
             }
-            if spec.role == Role::UseReg
+            let literal = spec.ty.of(&mods).is_none_or(has_literals);
+            if (spec.role == Role::UseReg || !literal)
                 && let Operand::Imm(imm) = *operand
             {
                 *operand = Operand::Reg(self.constant(imm, place));
@@ -304,7 +305,9 @@ impl Builder {
                 place,
             );
         }
-        self.value(Op::Mov, Mods::new(&[Mod::t(ty)]), vec![Operand::Imm(Imm { ty, ..imm })], ty, place)
+        // f16 has no literals of its own.
+        let mov = if ty == Ty::F16 { Ty::B16 } else { ty };
+        self.value(Op::Mov, Mods::new(&[Mod::t(mov)]), vec![Operand::Imm(Imm { ty: mov, ..imm })], ty, place)
     }
 
     /// Adds an instruction with one result (operand 0, not in `uses`) and returns its register; an equal earlier one that
@@ -328,21 +331,22 @@ impl Builder {
         let form = Form::of(op);
         let family = match op {
             Op::Mov => !matches!(uses[0], Operand::Reg(_)),
-            Op::Cvt | Op::CvtF | Op::CvtUp | Op::CvtPack | Op::CvtBf16 | Op::MovPack | Op::MovUnpack => false,
-            _ => mods.t().is_some_and(|ty| !ty.is_float()) || op == Op::CvtaTo,
+            Op::MovPack | Op::MovUnpack => false,
+            _ if form.mnemonic() == "cvt" => false,
+            _ => mods.t().is_some_and(is_exact),
         };
         let mut stable = true;
         for operand in uses {
             operand.for_each_reg(&mut |reg| stable &= !self.regs[reg.index()].variable);
         }
-        // Special registers that change while a kernel runs are not in the table's pure rows.
-        form.effect == Effect::Pure && family && stable
+        let changes = |operand: &Operand| matches!(operand, Operand::Special(special) if special.changes());
+        form.effect == Effect::Pure && family && stable && !uses.iter().any(changes)
     }
 
     /// Computes a pure integer or predicate instruction whose operands are all literals.
     pub(crate) fn fold(op: Op, mods: &Mods, uses: &[Operand], result: Ty) -> Option<Imm> {
         let Eval::Lanes(select) = Form::of(op).eval else { return None };
-        if mods.t()?.is_float() || result.is_float() || result == Ty::Pred {
+        if !is_exact(mods.t()?) || result.is_float() || result == Ty::Pred {
             return None;
         }
         let mut values = Vec::with_capacity(uses.len());
@@ -408,4 +412,14 @@ impl Builder {
     pub fn comment(&mut self, text: &str) {
         self.items.push(Item::Comment(text.to_owned()));
     }
+}
+
+/// Whether an operand of this type may be a literal.
+fn has_literals(ty: Ty) -> bool {
+    ty == Ty::Pred || ty.is_int() || ty.is_bits() || matches!(ty, Ty::F32 | Ty::F64)
+}
+
+/// Integers, bits and predicates: equal instructions give equal results, and the host computes them as the device does.
+fn is_exact(ty: Ty) -> bool {
+    ty == Ty::Pred || ty.is_int() || ty.is_bits()
 }

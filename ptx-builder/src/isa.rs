@@ -121,8 +121,16 @@ impl fmt::Display for SmReq {
 pub enum When {
     /// A slot has this value.
     Has(Mod),
+    /// A slot has another value, or none.
+    Lacks(Mod),
     /// A slot has any value.
     Any(Slot),
+    /// A slot has no value.
+    Absent(Slot),
+    /// The type in slot `T` is one of these.
+    T(&'static [Ty]),
+    /// The type in slot `S` is one of these.
+    S(&'static [Ty]),
 }
 
 impl When {
@@ -130,7 +138,26 @@ impl When {
     pub fn holds(self, mods: &Mods) -> bool {
         match self {
             When::Has(modifier) => mods.has(modifier),
+            When::Lacks(modifier) => !mods.has(modifier),
             When::Any(slot) => mods.raw(slot) != 0,
+            When::Absent(slot) => mods.raw(slot) == 0,
+            When::T(types) => mods.t().is_some_and(|ty| types.contains(&ty)),
+            When::S(types) => mods.s().is_some_and(|ty| types.contains(&ty)),
+        }
+    }
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list =
+            |types: &[Ty]| types.iter().map(|ty| format!(".{}", ty.suffix())).collect::<Vec<_>>().join(" ");
+        match self {
+            When::Has(modifier) => write!(f, ".{}", modifier.text()),
+            When::Lacks(modifier) => write!(f, "no .{}", modifier.text()),
+            When::Any(slot) => write!(f, "any .{}", slot.name()),
+            When::Absent(slot) => write!(f, "no .{}", slot.name()),
+            When::T(types) => write!(f, "T {}", list(types)),
+            When::S(types) => write!(f, "S {}", list(types)),
         }
     }
 }
@@ -161,7 +188,7 @@ pub enum Effect {
     Barrier,
     /// Exchanges values between the lanes of a warp; the operand named `m` in the syntax is the member mask.
     Shuffle,
-    /// Combines a value over the lanes of a warp (vote, redux, match, elect).
+    /// Combines a value over the lanes of a warp (vote, redux, match, elect), or waits for them.
     Vote,
     /// Orders memory accesses.
     Fence,
@@ -179,6 +206,30 @@ pub enum Effect {
     Mbarrier,
     /// Waits for the blocks of a cluster.
     ClusterBarrier,
+}
+
+/// Why modifiers are not one of a row's instructions.
+#[derive(Debug, Clone, Copy)]
+pub enum Misfit {
+    /// A mandatory slot is empty.
+    Missing(Slot),
+    /// The row has no such slot, or not with this value.
+    Unknown(Mod),
+    /// The values exclude each other: all of these conditions hold.
+    Excluded(&'static [When]),
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Misfit::Missing(slot) => write!(f, "form without .{}", slot.name()),
+            Misfit::Unknown(modifier) => write!(f, "form with .{}", modifier.text()),
+            Misfit::Excluded(conditions) => {
+                let all: Vec<String> = conditions.iter().map(When::to_string).collect();
+                write!(f, "form with {}", all.join(" and "))
+            }
+        }
+    }
 }
 
 /// How the emulator executes a row.
@@ -207,6 +258,9 @@ pub struct Form {
     pub source_types: &'static [Ty],
     /// Slots whose values the row restricts.
     pub allowed: &'static [(Slot, &'static [Mod])],
+    /// Combinations that the row does not have, although each of their values is allowed: where every condition of one
+    /// entry holds.
+    pub except: &'static [&'static [When]],
     /// Operands in the order of the syntax.
     pub operands: &'static [OperandSpec],
     /// Requirements; every entry whose condition holds applies.
@@ -232,6 +286,15 @@ impl Form {
     pub fn mnemonic(&self) -> &'static str {
         let end = self.syntax.find(['.', '{', ' ']).unwrap_or(self.syntax.len());
         &self.syntax[..end]
+    }
+
+    /// Whether an instruction whose results are not read may be dropped. Ordered and volatile loads may not: others see them.
+    pub fn is_removable(&self) -> bool {
+        match self.effect {
+            Effect::Pure => true,
+            Effect::Load => !matches!(self.op, Op::LdSem | Op::LdVolatile),
+            _ => false,
+        }
     }
 
     /// Requirements that apply with these modifiers.
@@ -262,6 +325,82 @@ impl Form {
                     && self.allowed.iter().all(|(s, values)| *s != slot || values.contains(&modifier))
             }
         }
+    }
+
+    /// What keeps these modifiers from being one of the row's instructions, if anything.
+    pub fn misfit(&self, mods: &Mods) -> Option<Misfit> {
+        for segment in self.head() {
+            if let syntax::Segment::Slot { slot, optional: false } = segment
+                && mods.get(*slot).is_none()
+            {
+                return Some(Misfit::Missing(*slot));
+            }
+        }
+        if let Some(modifier) =
+            mods.iter().find(|modifier| !self.has_slot(modifier.slot) || !self.allows(*modifier))
+        {
+            return Some(Misfit::Unknown(modifier));
+        }
+        let holds = |conditions: &&&'static [When]| conditions.iter().all(|when| when.holds(mods));
+        self.except.iter().find(holds).map(|conditions| Misfit::Excluded(conditions))
+    }
+
+    fn has_slot(&self, slot: Slot) -> bool {
+        self.head()
+            .iter()
+            .any(|segment| matches!(segment, syntax::Segment::Slot { slot: own, .. } if *own == slot))
+    }
+
+    /// The values that the row allows in a slot of its syntax.
+    pub fn values(&self, slot: Slot) -> Vec<Mod> {
+        match slot {
+            Slot::T => self.types.iter().map(|ty| Mod::t(*ty)).collect(),
+            Slot::S => self.source_types.iter().map(|ty| Mod::s(*ty)).collect(),
+            slot => {
+                let all = slot.values().iter().filter_map(|text| Mod::from_text(slot, text));
+                all.filter(|modifier| self.allows(*modifier)).collect()
+            }
+        }
+    }
+
+    /// Combinations of modifiers that the row has: every choice of its types and mandatory slots, with no or one optional
+    /// modifier, and for the first type of each width with two. It is what tests and tables go through; the row has
+    /// combinations of three and more too.
+    pub fn combinations(&self) -> Vec<Mods> {
+        let slots = |wanted: bool| {
+            let own = self.head().iter().filter_map(move |segment| match segment {
+                syntax::Segment::Slot { slot, optional } if *optional == wanted => Some(*slot),
+                _ => None,
+            });
+            own.collect::<Vec<_>>()
+        };
+        let mut bases = vec![Mods::NONE];
+        for slot in slots(false) {
+            let mut longer = Vec::new();
+            for base in &bases {
+                longer.extend(self.values(slot).into_iter().map(|value| base.with(value)));
+            }
+            bases = longer;
+        }
+        let extras: Vec<Mod> = slots(true).into_iter().flat_map(|slot| self.values(slot)).collect();
+        let first_of_width = |mods: &Mods| match mods.t() {
+            None => true,
+            Some(ty) => self.types.iter().find(|other| other.bits() == ty.bits()) == Some(&ty),
+        };
+        let mut all = Vec::new();
+        for base in bases {
+            all.push(base);
+            for (i, one) in extras.iter().enumerate() {
+                all.push(base.with(*one));
+                if !first_of_width(&base) {
+                    continue;
+                }
+                let others = extras[i + 1..].iter().filter(|other| other.slot != one.slot);
+                all.extend(others.map(|other| base.with(*one).with(*other)));
+            }
+        }
+        all.retain(|mods| self.misfit(mods).is_none());
+        all
     }
 
     /// The instruction's name part as segments.

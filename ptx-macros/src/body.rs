@@ -68,6 +68,7 @@ enum FrameKind {
 }
 
 /// What `return` is.
+#[expect(clippy::large_enum_variant, reason = "there is one for each body")]
 pub(crate) enum Returns {
     /// The end of the thread.
     Kernel,

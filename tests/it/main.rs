@@ -2,8 +2,11 @@
 
 mod filetests;
 mod golden;
+mod isa;
 mod kernels;
 mod language;
+mod ptxas;
 mod reader;
+mod rope_frequencies;
 mod roundtrip;
 mod ui;

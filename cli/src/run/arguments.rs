@@ -204,6 +204,15 @@ impl Argument {
         }
     }
 
+    /// Fills the element at `byte`, the first that a run left unwritten: the emulator's memory holds zeros there.
+    pub(super) fn fill_gap(&self, bytes: &mut [u8], byte: u64) {
+        let size = self.dtype.bytes() as usize;
+        let at = usize::try_from(byte).unwrap_or(usize::MAX) / size * size;
+        if let Some(element) = bytes.get_mut(at..at.saturating_add(size)) {
+            element.fill(FILL);
+        }
+    }
+
     /// Compares what was written with what is expected.
     pub(super) fn test(&self, got: &[u8], tolerance: Option<Tolerance>) -> Tested {
         let tolerance = tolerance.unwrap_or_else(|| Tolerance::of(self.dtype));

@@ -18,7 +18,7 @@ use crate::compare::Tolerance;
 use crate::error::Error;
 use crate::finding::Finding;
 use crate::manifest::{Expr, Manifest, Names, Param, ParamKind, ScalarValue, fit};
-use crate::outcome::{Exit, Outcome};
+use crate::outcome::Outcome;
 use crate::report::Report;
 use crate::request::{self, DeviceName};
 use crate::tensors::TensorFile;
@@ -78,10 +78,9 @@ pub(super) fn run(args: &Run, ptx: &Path, manifest_path: &Path) -> Result<Outcom
     let (results, seconds) = match call.run(module, entry, &arguments) {
         Ok(ran) => {
             findings.extend(ran.findings.iter().map(|finding| Finding::of_emulator(finding, Some(ptx))));
-            let omitted = ran.omitted.iter();
-            notes.extend(
-                omitted.map(|(kind, number)| format!("{number} more findings of {kind} are left out")),
-            );
+            notes.extend(super::omitted(&ran.omitted));
+            notes
+                .extend(ran.unwritten.iter().map(|(at, byte)| super::unwritten(&arguments[*at].name, *byte)));
             (ran.results, ran.seconds)
         }
         // What the verifier refuses may be impossible to run at all; then its findings say why.
@@ -107,9 +106,7 @@ pub(super) fn run(args: &Run, ptx: &Path, manifest_path: &Path) -> Result<Outcom
         findings,
         seconds,
     };
-    let outcome = report.outcome(args.json, notes);
-    debug_assert!(outcome.exit != Exit::BadRequest, "a report is about a run");
-    Ok(outcome)
+    Ok(report.outcome(args.json, notes))
 }
 
 /// The entry that the manifest names, or the only one.
@@ -321,8 +318,14 @@ impl Call {
         let outcome =
             emu::run(module, &entry.name, &self.launch, &values, &mut memory, &emu::Options::default())?;
         let seconds = began.elapsed().as_secs_f64();
-        let results = outputs.into_iter().map(|(at, id)| (at, memory.bytes(id))).collect();
-        Ok(Ran { results, findings: outcome.findings, omitted: outcome.omitted, seconds })
+        let gap = |(at, id): &(usize, emu::BufferId)| Some((*at, memory.first_uninit(*id)?));
+        let unwritten: Vec<(usize, u64)> = outputs.iter().filter_map(gap).collect();
+        let mut results: Results = outputs.into_iter().map(|(at, id)| (at, memory.bytes(id))).collect();
+        for (at, byte) in &unwritten {
+            let output = results.iter_mut().find(|(output, _)| output == at);
+            output.into_iter().for_each(|(_, bytes)| arguments[*at].fill_gap(bytes, *byte));
+        }
+        Ok(Ran { results, findings: outcome.findings, omitted: outcome.omitted, unwritten, seconds })
     }
 }
 
@@ -330,6 +333,8 @@ struct Ran {
     results: Results,
     findings: Vec<emu::Finding>,
     omitted: Vec<(emu::Kind, u64)>,
+    /// Outputs by position with the first byte that was not written.
+    unwritten: Vec<(usize, u64)>,
     seconds: f64,
 }
 

@@ -27,9 +27,9 @@ pub(super) fn run(args: &Run) -> Result<Outcome, Error> {
     let target = args.target.as_deref().map(request::target).transpose()?;
     let tolerance = args.tolerance.as_deref().map(Tolerance::parse).transpose()?;
     let name = args.kernel.as_deref().unwrap_or_default();
-    let (info, kernel) = request::kernel(name, &args.set, &args.schedule)?;
-    let bindings = Bindings::new(&args.bind, &args.expect, info.name)?;
     let device = open(device_name, target)?;
+    let (info, kernel) = request::kernel(name, &args.set, &args.schedule, device.target())?;
+    let bindings = Bindings::new(&args.bind, &args.expect, info.name)?;
     let emitted =
         emit_text(kernel.as_ref(), device.target()).map_err(|error| Error::kernel(info.name, error))?;
     let declared: Vec<Declared> = emitted.operation.args.iter().map(declared).collect();
@@ -41,6 +41,7 @@ pub(super) fn run(args: &Run) -> Result<Outcome, Error> {
     let binding = shapes(kernel.as_ref(), &mut arguments)?;
     let (results, outcome) = execute(&device, kernel.as_ref(), &arguments, &binding)?;
     notes.extend(super::omitted(&outcome.omitted));
+    notes.extend(outcome.unwritten.iter().map(|(name, byte)| super::unwritten(name, *byte)));
     if let Some(path) = &args.out {
         write(path, &arguments, &results)?;
     }
@@ -135,7 +136,11 @@ fn execute(
     let mut results = Vec::new();
     for (at, argument) in arguments.iter().enumerate() {
         if argument.direction != Direction::In {
-            results.push((at, device.download(&buffers[at]).map_err(device_error)?));
+            let mut bytes = device.download(&buffers[at]).map_err(device_error)?;
+            for (_, byte) in outcome.unwritten.iter().filter(|(name, _)| *name == argument.name) {
+                argument.fill_gap(&mut bytes, *byte);
+            }
+            results.push((at, bytes));
         }
     }
     Ok((results, outcome))

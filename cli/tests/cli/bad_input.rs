@@ -67,6 +67,10 @@ fn fields_that_are_missing_or_there_twice() {
     refused(&folder, &format!("{EMIT} hidden=4 x=f32 w=f32 y=f32"), &["`eps`", "missing"]);
     refused(&folder, "emit rms_norm --target sm_90 -o out.ptx", &["missing"]);
     refused(&folder, &format!("{EMIT} hidden=4 eps=1 x=f32 w=f32 y=f32 eps=1"), &["`eps`", "twice"]);
+    let spec = "hidden=4 eps=1 x=f32 w=f32 y=f32";
+    refused(&folder, &format!("{EMIT} {spec} keep=reload"), &["`keep`", "--schedule"]);
+    refused(&folder, &format!("{EMIT} {spec} --schedule eps=1"), &["`eps`", "--set"]);
+    refused(&folder, &format!("{EMIT} {spec} --schedule threads_per_row=33"), &["`threads_per_row`", "`33`"]);
     refused(&folder, &format!("{EMIT} hidden=4 eps"), &["`eps`", "field=value"]);
     refused(&folder, "emit rms_norm --set hidden=4", &["--target"]);
 }

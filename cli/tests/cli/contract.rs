@@ -77,6 +77,22 @@ fn the_text_begins_with_its_spec_and_says_what_it_requires() {
 }
 
 #[test]
+fn a_schedule_is_given_in_whole_or_in_part() {
+    let folder = Sandbox::new();
+    let manifest = |more: &str| -> Value {
+        folder.run(&format!("emit {SPEC} --target sm_90 -o k.ptx --manifest k.json {more}")).expect(0);
+        serde_json::from_str(&folder.read("k.json")).expect("JSON")
+    };
+    let chosen = manifest("");
+    let threads = chosen["schedule"]["threads_per_row"].as_str().expect("a text").to_owned();
+    let other = if threads == "64" { "32" } else { "64" };
+    let changed = manifest(&format!("--schedule threads_per_row={other} rows_per_block=1"));
+    assert_eq!(changed["schedule"]["threads_per_row"], other);
+    assert_eq!(changed["schedule"]["keep"], chosen["schedule"]["keep"]);
+    assert_ne!(changed["text_hash"], chosen["text_hash"]);
+}
+
+#[test]
 fn two_processes_write_the_same_bytes() {
     let (a, b) = (Sandbox::new(), Sandbox::new());
     let line = format!("emit {SPEC} --target sm_100 -o k.ptx --manifest k.json");

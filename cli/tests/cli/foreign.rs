@@ -95,8 +95,20 @@ fn a_detector_counts_before_a_difference() {
 }
 
 #[test]
+fn elements_that_are_left_out_do_not_look_right() {
+    // The second block is not launched.
+    let mut short = manifest();
+    short["grid"] = json!([1]);
+    let folder = folder(SCALE, &short);
+    let ran = folder.run(&format!("{RUN} --expect y=half --json")).expect(1);
+    assert!(ran.stderr.contains("y: the kernel left byte 128"), "{}", ran.stderr);
+    assert_eq!(ran.json()["results"][0]["max_abs"], "nan");
+    assert_eq!(ran.json()["results"][0]["index"], json!([3, 2]));
+}
+
+#[test]
 fn the_verifier_is_heard_and_the_text_runs_anyway() {
-    // `mul.wide` into 64 bits is there since PTX 1.0, `%f2` is read before anything is written to it.
+    // `%f2` is read before anything is written to it.
     let text = SCALE.replace("    ld.global.f32 %f2, [%rd6];\n", "    add.rn.f32 %f2, %f2, %f1;\n");
     let folder = folder(&text, &manifest());
     let checked = folder.run("check k.ptx --json").expect(1).json();

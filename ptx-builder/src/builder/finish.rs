@@ -10,7 +10,7 @@ use crate::ir::{
     Addr, Base, Block, BlockId, Comments, Entry, Inst, Operand, Param, ParamId, Place, Reg, RegInfo,
     SharedArray, SharedId, Terminator,
 };
-use crate::isa::{Effect, Form, Op, Role, SpecialReg};
+use crate::isa::{Form, Op, Role, SpecialReg};
 use crate::types::Ty;
 
 /// A block whose targets are still labels.
@@ -382,7 +382,7 @@ fn retarget_copies(builder: &Builder, blocks: &mut [Block]) {
     let mut mentioned = vec![(usize::MAX, 0); builder.regs.len()];
     for (b, block) in blocks.iter_mut().enumerate() {
         let mut dead = vec![false; block.insts.len()];
-        for i in 0..block.insts.len() {
+        for (i, dead) in dead.iter_mut().enumerate() {
             let retargeted = copy(builder, &block.insts[i]).and_then(|(variable, value)| {
                 let (at, j) = defined[value.index()];
                 let (last_block, last) = mentioned[variable.index()];
@@ -397,7 +397,7 @@ fn retarget_copies(builder: &Builder, blocks: &mut [Block]) {
                 {
                     operand.map_regs(&mut |reg| if reg == value { variable } else { reg });
                 }
-                dead[i] = true;
+                *dead = true;
                 mentioned[variable.index()] = (b, i);
                 defined[variable.index()] = (b, j);
                 continue;
@@ -433,7 +433,7 @@ fn remove_dead(builder: &Builder, blocks: &mut [Block]) {
         for block in blocks.iter_mut().rev() {
             let mut dead = vec![false; block.insts.len()];
             for (inst, dead) in block.insts.iter().zip(&mut dead).rev() {
-                let removable = matches!(Form::of(inst.op).effect, Effect::Pure | Effect::Load);
+                let removable = Form::of(inst.op).is_removable();
                 let mut wanted = false;
                 inst.for_each_def(|reg| wanted |= uses[reg.index()] > 0);
                 if removable && !wanted {

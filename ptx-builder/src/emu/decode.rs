@@ -34,6 +34,10 @@ pub(crate) struct Slot {
 #[derive(Debug)]
 pub(crate) enum Act {
     Lanes(fn(&mut RegFile, &Slots, u32), Slots),
+    /// Copies a register of 32 bits, destination first.
+    Copy32(u32, u32),
+    /// Copies a register of 64 bits.
+    Copy64(u32, u32),
     Pack(Box<PackOp>),
     Unpack(Box<PackOp>),
     Load(Box<MemOp>),
@@ -90,8 +94,11 @@ pub(crate) struct InstInfo {
     pub(crate) index: u32,
     pub(crate) class: InstClass,
     pub(crate) place: Place,
-    /// Registers read, then registers written (by index in the entry).
+    /// The guard's register, by index in the entry as all of these.
+    pub(crate) guard: Option<u32>,
+    /// Registers read beside the guard; once decoded, only those that may not have been written.
     pub(crate) reads: Vec<u32>,
+    /// Registers written; once decoded, only those that some instruction may read unwritten.
     pub(crate) writes: Vec<u32>,
 }
 
@@ -207,6 +214,7 @@ pub(crate) fn decode<'a>(
             index: NONE,
             class: InstClass::Control,
             place: block.term_place,
+            guard: None,
             reads,
             writes: Vec::new(),
         });
@@ -219,7 +227,7 @@ pub(crate) fn decode<'a>(
             join: cfg.immediate_post_dominator(BlockId(b as u32)).map_or(NONE, |block| block.0),
         });
     }
-    let tracked = assigned::mark(entry, &cfg, &insts, &mut blocks);
+    let tracked = assigned::mark(entry, &cfg, &mut insts, &mut blocks);
     let tracked = tracked.into_iter().map(|reg| (reg, decoder.slots[reg as usize])).collect();
     Ok(Program {
         entry,
@@ -235,9 +243,12 @@ pub(crate) fn decode<'a>(
 
 fn describe(block: u32, index: u32, inst: &Inst) -> InstInfo {
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    let guard = inst.guard.map(|guard| guard.pred.0);
+    // The guard is the first use.
     inst.for_each_use(|reg| reads.push(reg.0));
+    reads.drain(..usize::from(guard.is_some()));
     inst.for_each_def(|reg| writes.push(reg.0));
-    InstInfo { block, index, class: InstClass::of(inst), place: inst.place, reads, writes }
+    InstInfo { block, index, class: InstClass::of(inst), place: inst.place, guard, reads, writes }
 }
 
 struct Decoder<'a, 'b> {
@@ -377,7 +388,11 @@ impl Decoder<'_, '_> {
         if results != 1 || next != function.operands.len() {
             return self.refuse(inst, format!("{results} results and {next} operands"));
         }
-        Ok(Act::Lanes(function.run, slots))
+        Ok(match (inst.op, function.result) {
+            (Op::Mov, Class::W32) => Act::Copy32(slots.d, slots.s[0]),
+            (Op::Mov, Class::W64) => Act::Copy64(slots.d, slots.s[0]),
+            _ => Act::Lanes(function.run, slots),
+        })
     }
 
     fn effect(&mut self, inst: &Inst, effect: Effect) -> Result<Act, Error> {

@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use super::bits::Bits;
-use super::decode::{Act, NONE, OpCode, Program, Term};
+use super::decode::{Act, NONE, Program, Term};
 use super::finding::{Kind, Other, Sink, Where};
 use super::lane::RegFile;
 use super::memory::Memory;
@@ -165,6 +165,7 @@ impl Block {
             for (special, slot) in &program.specials {
                 for lane in 0..32 {
                     let [x, y, z] = geometry.thread_index(index * 32 + lane);
+                    let bit = 1u32 << lane;
                     let value = match special {
                         SpecialReg::TidX => x,
                         SpecialReg::TidY => y,
@@ -176,7 +177,28 @@ impl Block {
                         SpecialReg::NctaidY => geometry.grid[1],
                         SpecialReg::NctaidZ => geometry.grid[2],
                         SpecialReg::LaneId => lane,
-                        SpecialReg::CtaidX | SpecialReg::CtaidY | SpecialReg::CtaidZ => 0,
+                        SpecialReg::LanemaskEq => bit,
+                        SpecialReg::LanemaskLe => bit | (bit - 1),
+                        SpecialReg::LanemaskLt => bit - 1,
+                        SpecialReg::LanemaskGe => !(bit - 1),
+                        SpecialReg::LanemaskGt => !(bit | (bit - 1)),
+                        SpecialReg::WarpId => index,
+                        SpecialReg::NwarpId => geometry.warps(),
+                        SpecialReg::NsmId => 1,
+                        // Without clusters each block is one.
+                        SpecialReg::NclusterIdX => geometry.grid[0],
+                        SpecialReg::ClusterNctaidX | SpecialReg::ClusterNctarank => 1,
+                        SpecialReg::DynamicSmemSize | SpecialReg::TotalSmemSize => program.shared_bytes,
+                        // Of a block, which is not known yet, or of a device, which is not there.
+                        SpecialReg::CtaidX
+                        | SpecialReg::CtaidY
+                        | SpecialReg::CtaidZ
+                        | SpecialReg::ClusterIdX => 0,
+                        SpecialReg::ClusterCtaidX
+                        | SpecialReg::ClusterCtarank
+                        | SpecialReg::IsExplicitCluster => 0,
+                        SpecialReg::SmId | SpecialReg::GridId | SpecialReg::Clock | SpecialReg::Clock64 => 0,
+                        SpecialReg::GlobalTimer => 0,
                     };
                     regs.set(slot.class, slot.at, lane as usize, u64::from(value));
                 }
@@ -213,7 +235,7 @@ impl Block {
         for warp in &mut self.warps {
             for (special, slot) in &program.specials {
                 let value = match special {
-                    SpecialReg::CtaidX => x,
+                    SpecialReg::CtaidX | SpecialReg::ClusterIdX => x,
                     SpecialReg::CtaidY => y,
                     SpecialReg::CtaidZ => z,
                     _ => continue,
@@ -354,8 +376,10 @@ fn run_warp(env: &mut Env<'_>, block: &mut Block, warp: &mut Warp) -> Result<(),
             }
         }
         for (index, op) in code.ops.iter().enumerate().skip(start as usize) {
-            if op.check {
-                check_guard(env, block, warp, op, mask);
+            if op.check
+                && let Some(reg) = program.insts[op.inst as usize].guard
+            {
+                check_register(env, block, warp, op.inst, reg, mask);
             }
             let active = match op.guard {
                 None => mask,
@@ -372,7 +396,7 @@ fn run_warp(env: &mut Env<'_>, block: &mut Block, warp: &mut Warp) -> Result<(),
                 }
             };
             if op.check {
-                check_reads(env, block, warp, op.inst, usize::from(op.guard.is_some()), active);
+                check_reads(env, block, warp, op.inst, active);
             }
             if op.track {
                 for reg in &program.insts[op.inst as usize].writes {
@@ -381,6 +405,8 @@ fn run_warp(env: &mut Env<'_>, block: &mut Block, warp: &mut Warp) -> Result<(),
             }
             match &op.act {
                 Act::Lanes(run, slots) => run(&mut warp.regs, slots, active),
+                Act::Copy32(d, a) => warp.regs.copy32(*d, *a, active),
+                Act::Copy64(d, a) => warp.regs.copy64(*d, *a, active),
                 Act::Load(load) => memory::load(env, block, warp, load, op.inst, active),
                 Act::Store(store) => memory::store(env, block, warp, store, op.inst, active),
                 Act::Pack(pack) => exchange::pack(&mut warp.regs, pack, active),
@@ -408,7 +434,7 @@ fn run_warp(env: &mut Env<'_>, block: &mut Block, warp: &mut Warp) -> Result<(),
             }
         }
         if code.term_check {
-            check_reads(env, block, warp, code.term_inst, 0, mask);
+            check_reads(env, block, warp, code.term_inst, mask);
         }
         let Some(frame) = warp.stack.last_mut() else { continue };
         frame.op = 0;
@@ -475,29 +501,16 @@ fn trap(env: &mut Env<'_>, block: &Block, warp: &Warp, inst: u32, mask: u32) -> 
     Stop::Trap
 }
 
-#[cold]
-fn check_guard(env: &mut Env<'_>, block: &Block, warp: &mut Warp, op: &OpCode, mask: u32) {
+fn check_reads(env: &mut Env<'_>, block: &Block, warp: &mut Warp, inst: u32, active: u32) {
     let program = env.program;
-    if op.guard.is_some()
-        && let Some(reg) = program.insts[op.inst as usize].reads.first()
-    {
-        check_register(env, block, warp, op.inst, *reg, mask);
-    }
-}
-
-#[cold]
-fn check_reads(env: &mut Env<'_>, block: &Block, warp: &mut Warp, inst: u32, skip: usize, active: u32) {
-    let program = env.program;
-    for reg in program.insts[inst as usize].reads.iter().skip(skip) {
+    for reg in &program.insts[inst as usize].reads {
         check_register(env, block, warp, inst, *reg, active);
     }
 }
 
+/// Reports the active lanes in which a register has no value.
 fn check_register(env: &mut Env<'_>, block: &Block, warp: &mut Warp, inst: u32, reg: u32, active: u32) {
     let program = env.program;
-    if !program.tracked.iter().any(|(tracked, _)| *tracked == reg) {
-        return;
-    }
     let init = &mut warp.init[reg as usize];
     let mut missing = active & !*init;
     // Reported once; what is computed from it counts as written.

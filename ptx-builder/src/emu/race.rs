@@ -21,6 +21,10 @@ pub(crate) const WARPS: usize = 32;
 /// For each warp, the last of its clock values that is ordered before now.
 pub(crate) type Order = [u32; WARPS];
 
+/// Entries at one place that are compared with what follows. More of them come from loops that use one place over and
+/// over, whose later rounds repeat what the first ones show; the bound keeps the time linear.
+const MOST_OVERLAPPING: usize = 2048;
+
 /// What an access does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Mode {
@@ -71,6 +75,12 @@ impl Access {
         }
     }
 
+    /// Orders entries by place; equal ones but for `index` are the same threads at the same place and time.
+    fn key(&self, index: u32) -> (u32, u64, u64, Mode, u8, u8, u32, u32, u32, u32) {
+        let Access { buffer, start, end, mode, warp, lane, mask, clock, order, .. } = *self;
+        (buffer, start, end, mode, warp, lane, mask, clock, order, index)
+    }
+
     fn thread(&self, lane: u32) -> u32 {
         u32::from(self.warp) * 32 + lane
     }
@@ -93,10 +103,9 @@ pub(crate) fn races(entries: &[Access], orders: &[Order], mut found: impl FnMut(
         return;
     }
     let mut sorted: Vec<u32> = (0..entries.len() as u32).collect();
-    sorted.sort_unstable_by_key(|i| {
-        let entry = &entries[*i as usize];
-        (entry.buffer, entry.start, *i)
-    });
+    sorted.sort_unstable_by_key(|i| entries[*i as usize].key(*i));
+    // A thread that comes back to the same place, as in a loop, says nothing new.
+    sorted.dedup_by_key(|i| entries[*i as usize].key(0));
     // Entries that may reach into what follows, the reading ones apart: readers need not be compared with readers.
     let (mut readers, mut writers): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
     for &i in &sorted {
@@ -115,7 +124,10 @@ pub(crate) fn races(entries: &[Access], orders: &[Order], mut found: impl FnMut(
                 found(race);
             }
         }
-        if reads { readers.push(i) } else { writers.push(i) }
+        let list = if reads { &mut readers } else { &mut writers };
+        if list.len() < MOST_OVERLAPPING {
+            list.push(i);
+        }
     }
 }
 

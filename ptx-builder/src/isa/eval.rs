@@ -4,20 +4,22 @@
 //! the row does not allow the combination. The arithmetic itself is in [`crate::emu::float`], [`crate::emu::convert`]
 //! and [`crate::emu::approx`]; here the modifiers are read.
 
+pub mod bits;
 mod compare;
 mod convert;
 mod float;
-mod integer;
+pub mod int;
+pub mod select;
 
-pub use compare::{max, min, setp};
-pub use convert::{cvt, cvt_pack};
+pub use compare::{max, max3, min, min3, setp};
+pub use convert::{cvt, cvt_pack, cvt_pack_int};
 pub use float::{
-    abs_f, add_f, cos_approx, div_approx, div_f, div_full, ex2_approx, fma, lg2_approx, mul_f, neg_f,
-    rcp_approx, rcp_f, rsqrt_approx, sin_approx, sqrt_approx, sqrt_f, sub_f, tanh_approx,
+    abs_f, add_f, add_mixed, copysign, cos_approx, div_approx, div_f, div_full, ex2_approx, fma, fma_mixed,
+    lg2_approx, mul_f, neg_f, rcp_approx, rcp_f, rsqrt_approx, sin_approx, sqrt_approx, sqrt_f, sub_f,
+    sub_mixed, tanh_approx, testp,
 };
-pub use integer::{add_i, and, mad_lo, mad_wide, mov, mul_i, mul_wide, not, or, selp, shl, shr, sub_i, xor};
 
-use super::mods::{Ftz, IRnd, Mods, Nan, Relu, Rnd, Sat, Satfinite};
+use super::mods::{Abs, Ftz, IRnd, Mods, Nan, Relu, Rnd, Sat, Satfinite};
 use crate::emu::convert::Convert;
 use crate::emu::float::compare::MinMax;
 use crate::emu::float::{Arith, Rounding};
@@ -27,6 +29,7 @@ const SAT: u32 = 1 << 9;
 const RELU: u32 = 1 << 10;
 const SATFINITE: u32 = 1 << 11;
 const NAN: u32 = 1 << 12;
+const ABS: u32 = 1 << 13;
 
 /// The modifiers that arithmetic cares about, as the context of a warp function: the rounding in the low byte, a bit for each
 /// of the others.
@@ -45,6 +48,7 @@ fn context(mods: &Mods) -> u32 {
         | bit(Relu::of(mods).is_some(), RELU)
         | bit(Satfinite::of(mods).is_some(), SATFINITE)
         | bit(Nan::of(mods).is_some(), NAN)
+        | bit(Abs::of(mods).is_some(), ABS)
 }
 
 #[inline(always)]
@@ -86,5 +90,5 @@ const fn conversion(context: u32) -> Convert {
 
 #[inline(always)]
 const fn extremum(context: u32) -> MinMax {
-    MinMax { ftz: ftz(context), nan: context & NAN != 0, abs: false, xorsign: false }
+    MinMax { ftz: ftz(context), nan: context & NAN != 0, abs: context & ABS != 0, xorsign: false }
 }

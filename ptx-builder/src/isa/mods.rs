@@ -76,11 +76,28 @@ slots! {
     Relu "relu" { Relu "relu", }
     /// NaN in, NaN out.
     Nan "nan" { Nan "NaN", }
+    /// Magnitudes of the operands.
+    Abs "abs" { Abs "abs", }
     /// Comparison.
     Cmp "cmp" {
         Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge", Lo "lo", Ls "ls", Hi "hi", Hs "hs",
         Equ "equ", Neu "neu", Ltu "ltu", Leu "leu", Gtu "gtu", Geu "geu", Num "num", Nan "nan",
     }
+    /// How a comparison, or a barrier, combines predicates.
+    BoolOp "bool" { And "and", Or "or", Xor "xor", }
+    /// Class of numbers that `testp` asks for.
+    TestClass "class" {
+        Finite "finite", Infinite "infinite", Number "number", Notanumber "notanumber", Normal "normal",
+        Subnormal "subnormal",
+    }
+    /// The half of a product that is kept.
+    Half "half" { Lo "lo", Hi "hi", }
+    /// Direction of a funnel shift.
+    Direction "direction" { L "l", R "r", }
+    /// What shift amounts above the width mean.
+    Amount "amount" { Clamp "clamp", Wrap "wrap", }
+    /// Count from the top of the word: the shift that would bring the bit there.
+    ShiftAmt "shiftamt" { ShiftAmt "shiftamt", }
     /// State space of an access.
     Space "space" {
         Global "global", Shared "shared", Param "param", Local "local", Const "const",
@@ -97,16 +114,45 @@ slots! {
         EvictNormal "L1::evict_normal", EvictUnchanged "L1::evict_unchanged", EvictFirst "L1::evict_first",
         EvictLast "L1::evict_last", NoAllocate "L1::no_allocate",
     }
-    /// The access takes an L2 cache policy operand.
-    CacheHint "hint" { CacheHint "L2::cache_hint", }
+    /// L2 eviction priority of a 256-bit access.
+    L2 "l2" { EvictLast "L2::evict_last", EvictNormal "L2::evict_normal", EvictFirst "L2::evict_first", }
     /// L2 prefetch size.
-    L2Prefetch "prefetch" { B64 "L2::64B", B128 "L2::128B", B256 "L2::256B", }
+    L2Prefetch "l2prefetch" { B64 "L2::64B", B128 "L2::128B", B256 "L2::256B", }
+    /// The cache level that a prefetch fills, and how the line is kept there.
+    Level "cachelevel" {
+        L1 "L1", L2 "L2", L2EvictLast "L2::evict_last", L2EvictNormal "L2::evict_normal",
+    }
+    /// Priority that a cache policy gives to a fraction of the accesses.
+    Primary "primary" {
+        EvictLast "L2::evict_last", EvictNormal "L2::evict_normal", EvictFirst "L2::evict_first",
+        EvictUnchanged "L2::evict_unchanged",
+    }
+    /// Priority that a cache policy gives to the other accesses.
+    Secondary "secondary" { EvictFirst "L2::evict_first", EvictUnchanged "L2::evict_unchanged", }
+    /// Memory ordering.
+    Sem "sem" {
+        Relaxed "relaxed", Acquire "acquire", Release "release", AcqRel "acq_rel", Sc "sc",
+    }
+    /// The threads that an ordering is for.
+    Scope "scope" { Cta "cta", Cluster "cluster", Gpu "gpu", Sys "sys", }
+    /// The threads that `membar` orders accesses for.
+    Membar "membar" { Cta "cta", Gl "gl", Sys "sys", }
+    /// What an atomic access or a warp-wide reduction computes.
+    AtomOp "op" {
+        Add "add", Min "min", Max "max", And "and", Or "or", Xor "xor", Exch "exch", Inc "inc", Dec "dec",
+    }
     /// Lane permutation of a shuffle.
     Shfl "shfl" { Up "up", Down "down", Bfly "bfly", Idx "idx", }
+    /// What a vote asks of the lanes.
+    Vote "vote" { All "all", Any "any", Uni "uni", }
+    /// All threads of a warp execute the barrier together.
+    Aligned "aligned" { Aligned "aligned", }
+    /// The arrival does not raise the pending count first.
+    Noinc "noinc" { Noinc "noinc", }
+    /// Wait until the sources have been read only.
+    Read "read" { Read "read", }
     /// Uniform branch target.
     Uni "uni" { Uni "uni", }
-    /// The half of a product that is kept.
-    Half "half" { Lo "lo", Hi "hi", }
 }
 
 /// A modifier: a slot and one of its values.
@@ -184,6 +230,12 @@ impl Mods {
     /// Sets a slot.
     pub fn set(&mut self, modifier: Mod) {
         self.0[modifier.slot as usize] = modifier.value;
+    }
+
+    /// These modifiers and one more.
+    pub fn with(mut self, modifier: Mod) -> Mods {
+        self.set(modifier);
+        self
     }
 
     /// The value of a slot.

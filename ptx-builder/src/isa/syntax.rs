@@ -22,7 +22,7 @@ pub enum Segment {
 /// A part of an instruction's operand list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece {
-    /// Punctuation: one of `,`, `[`, `]`, `|`, `{`, `}`.
+    /// Punctuation: one of `,`, `[`, `]`, `|`, `{`, `}`, and `_` where the result must be dropped.
     Punct(char),
     /// The operand of this index.
     Operand(usize),
@@ -77,25 +77,23 @@ fn parse(syntax: &'static str) -> Syntax {
         rest = rest[end..].strip_prefix('}').unwrap_or(&rest[end..]);
     }
     let mut operands = Vec::new();
-    let mut count = 0;
-    let mut in_name = false;
-    for c in operand_text.chars() {
-        if c.is_alphanumeric() || c == '_' {
-            if !in_name {
-                operands.push(Piece::Operand(count));
-                count += 1;
-            }
-            in_name = true;
-        } else {
-            in_name = false;
-            if c != ' ' {
-                operands.push(Piece::Punct(c));
+    let mut names = Vec::new();
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut rest = operand_text;
+    while let Some(c) = rest.chars().next() {
+        let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+        match &rest[..end] {
+            "" if c == ' ' => {}
+            "" => operands.push(Piece::Punct(c)),
+            "_" => operands.push(Piece::Punct('_')),
+            name => {
+                operands.push(Piece::Operand(names.len()));
+                names.push(name);
             }
         }
+        rest = &rest[end.max(c.len_utf8())..];
     }
-    let names =
-        operand_text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty());
-    Syntax { head, operands, names: names.collect() }
+    Syntax { head, operands, names }
 }
 
 #[cfg(test)]

@@ -9,11 +9,11 @@
 
 use crate::builder::with;
 use crate::ir::{self, Addr, Base, Guard, Place};
-use crate::isa::mods::{Space, Vec as VecMod};
+use crate::isa::mods::{Space, StCop, Vec as VecMod};
 use crate::isa::{Mod, Mods, Op};
 use crate::lang::packed::{Packed, Word};
 use crate::types::{Dtype, Ty};
-use crate::value::{B32, Operand, Scalar, Value, emit_value};
+use crate::value::{B32, B64, Operand, Scalar, Value, emit_value};
 
 /// Declares a scalar parameter and reads it.
 #[track_caller]
@@ -28,7 +28,13 @@ fn read_param<T: Scalar>(id: ir::ParamId, ty: Ty, place: Place) -> Value<T> {
     with(|b| {
         let handle = b.reg(ty, false);
         let address = ir::Operand::Addr(Addr { base: Base::Param(id), offset: 0 });
-        b.push(Op::LdParam, Mods::new(&[Mod::t(ty)]), vec![ir::Operand::Reg(handle.reg), address], None, place);
+        b.push(
+            Op::LdParam,
+            Mods::new(&[Mod::t(ty)]),
+            vec![ir::Operand::Reg(handle.reg), address],
+            None,
+            place,
+        );
         Value::from_handle(handle)
     })
 }
@@ -42,6 +48,10 @@ struct View {
     dtype: Dtype,
     /// Alignment of `address` in bytes.
     align: u32,
+    /// L2 cache policy of its loads.
+    policy: Option<Value<B64>>,
+    /// Stores are marked as streaming: unlikely to be read again soon.
+    streaming: bool,
 }
 
 impl View {
@@ -53,7 +63,7 @@ impl View {
         let generic: Value<u64> = read_param(id, Ty::U64, place).named(&format!("{name}_param"));
         let mods = [Space::Global.get(), Mod::t(Ty::U64)];
         let address = emit_value::<u64>(Op::CvtaTo, &mods, vec![generic.operand()]).named(name);
-        View { address, offset: 0, dtype, align }
+        View { address, offset: 0, dtype, align, policy: None, streaming: false }
     }
 
     fn bytes(&self) -> u32 {
@@ -177,6 +187,7 @@ fn load(view: View, count: usize, read_only: bool, condition: Condition) -> Pack
     for access in accesses(view.dtype, count, view.first_align()) {
         let register_ty = if access.ty == Ty::B16 && view.dtype == Dtype::F16 { Ty::F16 } else { access.ty };
         let address = view.addr(place);
+        let policy = view.policy.map(|policy| policy.operand());
         with(|b| {
             let mut handles = Vec::with_capacity(access.registers);
             for _ in 0..access.registers {
@@ -185,7 +196,13 @@ fn load(view: View, count: usize, read_only: bool, condition: Condition) -> Pack
                     // Lanes that do not load hold zero, the neutral element of the sums that follow.
                     let zero = crate::imm::Imm::new(bits_or_float(register_ty), 0);
                     let mods = Mods::new(&[Mod::t(bits_or_float(register_ty))]);
-                    b.push(Op::Mov, mods, vec![ir::Operand::Reg(handle.reg), ir::Operand::Imm(zero)], None, place);
+                    b.push(
+                        Op::Mov,
+                        mods,
+                        vec![ir::Operand::Reg(handle.reg), ir::Operand::Imm(zero)],
+                        None,
+                        place,
+                    );
                 }
                 handles.push(handle);
             }
@@ -193,14 +210,20 @@ fn load(view: View, count: usize, read_only: bool, condition: Condition) -> Pack
             if let Some(vec) = vec_mod(access.registers) {
                 mods.set(vec);
             }
-            let op = if read_only { Op::LdNc } else { Op::Ld };
-            if !read_only {
-                mods.set(Space::Global.get());
-            }
+            let op = match (read_only, policy.is_some()) {
+                (true, true) => Op::LdNcHint,
+                (true, false) => Op::LdNc,
+                (false, true) => Op::LdHint,
+                (false, false) => {
+                    mods.set(Space::Global.get());
+                    Op::Ld
+                }
+            };
             let registers: Vec<ir::Operand> = handles.iter().map(|h| ir::Operand::Reg(h.reg)).collect();
             let destination =
                 if registers.len() == 1 { registers[0].clone() } else { ir::Operand::Vec(registers) };
-            b.push(op, mods, vec![destination, address], guard, place);
+            let operands = [Some(destination), Some(address), policy.clone()].into_iter().flatten().collect();
+            b.push(op, mods, operands, guard, place);
             words.extend(handles.into_iter().map(|handle| match register_ty {
                 Ty::F32 => Word::F32(Value::from_handle(handle)),
                 Ty::F16 => Word::F16(Value::from_handle(handle)),
@@ -248,7 +271,11 @@ fn store(view: View, values: &[Value<f32>], condition: Condition) {
             if let Some(vec) = vec_mod(access.registers) {
                 mods.set(vec);
             }
-            let source = if registers.len() == 1 { registers[0].clone() } else { ir::Operand::Vec(registers) };
+            if view.streaming {
+                mods.set(StCop::Cs.get());
+            }
+            let source =
+                if registers.len() == 1 { registers[0].clone() } else { ir::Operand::Vec(registers) };
             b.push(Op::St, mods, vec![address, source], guard, place);
         });
         view = view.skip(count as u32);
@@ -298,6 +325,12 @@ macro_rules! view_methods {
                 $name(View { address: self.0.address.named(name), ..self.0 })
             }
 
+            /// The view whose loads follow an L2 cache policy (sm_80 and newer; see
+            /// [`policy_evict_last`](crate::ops::policy_evict_last)).
+            pub fn with_policy(self, policy: Option<Value<B64>>) -> $name {
+                $name(View { policy, ..self.0 })
+            }
+
             /// Loads the first `count` elements, packed.
             #[track_caller]
             pub fn load_packed(self, count: usize) -> Packed {
@@ -337,6 +370,11 @@ view_methods!(Global, true);
 view_methods!(GlobalMut, false);
 
 impl GlobalMut {
+    /// The view whose stores are marked as streaming (`.cs`): unlikely to be read again soon.
+    pub fn streaming(self) -> GlobalMut {
+        GlobalMut(View { streaming: true, ..self.0 })
+    }
+
     /// Stores values to the first elements, each rounded once to the storage dtype.
     #[track_caller]
     pub fn store_packed(self, values: &[Value<f32>]) {
@@ -386,11 +424,8 @@ impl<T: Scalar> Shared<T> {
     pub fn at(self, index: impl Operand<u32>) -> SharedRef<T> {
         let base: Value<u32> = emit_value(Op::Mov, &[Mod::t(Ty::U32)], vec![ir::Operand::Shared(self.id)]);
         let bytes = T::TY.bytes();
-        let address = emit_value(
-            Op::MadLo,
-            &[Mod::t(Ty::U32)],
-            vec![index.operand(), bytes.operand(), base.operand()],
-        );
+        let address =
+            emit_value(Op::MadLo, &[Mod::t(Ty::U32)], vec![index.operand(), bytes.operand(), base.operand()]);
         SharedRef { address, offset: 0, ty: std::marker::PhantomData }
     }
 }
@@ -413,7 +448,8 @@ impl<T: Scalar> SharedRef<T> {
     #[track_caller]
     pub fn row(self, index: impl Operand<u32>, stride: u32) -> SharedRef<T> {
         let step = (stride * T::TY.bytes()).operand();
-        let address = emit_value(Op::MadLo, &[Mod::t(Ty::U32)], vec![index.operand(), step, self.address.operand()]);
+        let address =
+            emit_value(Op::MadLo, &[Mod::t(Ty::U32)], vec![index.operand(), step, self.address.operand()]);
         SharedRef { address, ..self }
     }
 
@@ -464,12 +500,12 @@ impl<T: Scalar> SharedRef<T> {
             if let Some(vec) = vec_mod(registers.len()) {
                 mods.set(vec);
             }
-            let source = if registers.len() == 1 { registers[0].clone() } else { ir::Operand::Vec(registers) };
+            let source =
+                if registers.len() == 1 { registers[0].clone() } else { ir::Operand::Vec(registers) };
             b.push(Op::St, mods, vec![address, source], None, place);
         });
     }
 }
-
 
 impl SharedRef<B32> {
     /// Stores the words of a 16-byte vector, as they are.

@@ -6,7 +6,7 @@ use super::lexer::Token;
 use super::operands::{Raw, RawKind};
 use super::{ParseError, outside};
 use crate::isa::syntax::{self, Piece, Segment};
-use crate::isa::{Form, Mod, Mods, Op, OpTy, Slot};
+use crate::isa::{Form, Misfit, Mod, Mods, Op, OpTy, Slot};
 use crate::types::Ty;
 
 /// The rows of each mnemonic.
@@ -47,8 +47,10 @@ impl Rows {
         };
         let mut named = Vec::new();
         let mut deepest = 0;
+        let mut misfit = None;
         for &op in ops {
             match head(op, parts) {
+                Ok(mods) if excluded(op, &mods).is_some() => misfit = misfit.or(excluded(op, &mods)),
                 Ok(mods) if fits(op, &mods, operands) => return Ok((op, mods)),
                 Ok(_) => named.push(op),
                 Err(depth) => deepest = deepest.max(depth),
@@ -57,6 +59,10 @@ impl Rows {
         if !named.is_empty() {
             return Err(outside(mnemonic.place, format!("`{}` is written with other operands", name()))
                 .hint(format!("the subset has {}", forms(&named))));
+        }
+        if let Some(conditions) = misfit {
+            let message = format!("`{}` combines modifiers that exclude each other", name());
+            return Err(outside(mnemonic.place, message).hint(format!("the table has no {conditions}")));
         }
         if let Some(error) = unrounded(mnemonic, parts, &name()) {
             return Err(error);
@@ -90,6 +96,11 @@ fn unrounded(mnemonic: Token<'_>, parts: &[Token<'_>], name: &str) -> Option<Par
         )
         .hint("write `.rn`")
     })
+}
+
+/// What keeps modifiers that a row knows one by one from being one of its instructions.
+fn excluded(op: Op, mods: &Mods) -> Option<Misfit> {
+    Form::of(op).misfit(mods)
 }
 
 /// The modifiers, or how many of the parts were understood.

@@ -5,7 +5,7 @@
 use super::Report;
 use crate::ir::{Addr, Base, BlockId, Entry, Inst, Operand, Reg, Terminator};
 use crate::isa::syntax::{self, Segment};
-use crate::isa::{Effect, Form, Op, OpTy, Role, Slot};
+use crate::isa::{Effect, Form, Misfit, Op, OpTy, Role, Slot};
 use crate::types::Ty;
 
 const RULE: &str = "structure";
@@ -113,6 +113,9 @@ fn modifiers(inst: &Inst, report: &mut Report<'_>) {
         if !in_head || !form.allows(modifier) {
             report.at_inst(RULE, inst, format!("`.{}` does not fit `{}`", modifier.text(), form.syntax));
         }
+    }
+    if let Some(misfit @ Misfit::Excluded(_)) = form.misfit(&inst.mods) {
+        report.at_inst(RULE, inst, format!("`{}` has no {misfit}", form.syntax));
     }
 }
 

@@ -199,7 +199,11 @@ fn views_are_indexed_and_optional_arguments_chosen() {
 }
 
 #[kernel(block = (8, 4), grid = 1u32)]
-fn hygienic(#[baked] geometry: u32, #[baked] args: u32, #[buffer(dtype = Dtype::F32, len = args, align = geometry)] dtype: GlobalMut) {
+fn hygienic(
+    #[baked] geometry: u32,
+    #[baked] args: u32,
+    #[buffer(dtype = Dtype::F32, len = args, align = geometry)] dtype: GlobalMut,
+) {
     // Names that the expansion could use itself.
     let state = geometry;
     let mut value = thread_idx_x();

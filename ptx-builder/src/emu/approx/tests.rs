@@ -1,5 +1,7 @@
 //! The models against a double-double reference, their bounds and special values.
 
+#![expect(clippy::disallowed_methods, reason = "powers that bound an error or are exact, not results")]
+
 use super::*;
 use crate::emu::float::compare::{MinMax, max, min};
 use crate::emu::float::tests::Operands;

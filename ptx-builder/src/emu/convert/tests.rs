@@ -1,5 +1,7 @@
 //! Exhaustive over the small formats; elsewhere an independent choice of the nearest neighbor, and host conversions.
 
+#![expect(clippy::disallowed_methods, reason = "powers that bound an error or are exact, not results")]
+
 use super::*;
 use crate::emu::float::tests::Operands;
 use crate::emu::float::{E4M3, E5M2, TF32, join16};

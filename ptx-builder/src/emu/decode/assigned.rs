@@ -28,7 +28,7 @@ impl Set {
 }
 
 /// Marks reads that may come before a write, and writes of such registers; returns those registers.
-pub(super) fn mark(entry: &Entry, cfg: &Cfg, insts: &[InstInfo], blocks: &mut [Code]) -> Vec<u32> {
+pub(super) fn mark(entry: &Entry, cfg: &Cfg, insts: &mut [InstInfo], blocks: &mut [Code]) -> Vec<u32> {
     let words = entry.regs.len().div_ceil(64);
     let full = Set(vec![u64::MAX; words]);
     let mut at_end = vec![full.clone(); blocks.len()];
@@ -57,7 +57,7 @@ pub(super) fn mark(entry: &Entry, cfg: &Cfg, insts: &[InstInfo], blocks: &mut [C
         let code = &mut blocks[block.index()];
         for op in &mut code.ops {
             let info = &insts[op.inst as usize];
-            for reg in info.reads.iter().filter(|reg| !set.has(**reg)) {
+            for reg in info.reads.iter().chain(&info.guard).filter(|reg| !set.has(**reg)) {
                 suspect.add(*reg);
                 op.check = true;
             }
@@ -72,6 +72,11 @@ pub(super) fn mark(entry: &Entry, cfg: &Cfg, insts: &[InstInfo], blocks: &mut [C
     }
     for op in blocks.iter_mut().flat_map(|code| &mut code.ops) {
         op.track = insts[op.inst as usize].writes.iter().any(|reg| suspect.has(*reg));
+    }
+    for info in insts {
+        info.guard = info.guard.filter(|reg| suspect.has(*reg));
+        info.reads.retain(|reg| suspect.has(*reg));
+        info.writes.retain(|reg| suspect.has(*reg));
     }
     (0..entry.regs.len() as u32).filter(|reg| suspect.has(*reg)).collect()
 }

@@ -8,8 +8,6 @@ use crate::isa::mods::Shfl;
 
 /// `mov.b32 d, {a, b}` and its like.
 pub(super) fn pack(regs: &mut RegFile, op: &PackOp, active: u32) {
-    let mut wide = [0u64; LANES];
-    let mut shift = 0;
     if let (Class::W32, [(low, 16), (high, 16)]) = (op.whole.class, op.parts.as_slice()) {
         let mut out = [0u32; LANES];
         let (low, high) = (&regs.w32[low.at as usize], &regs.w32[high.at as usize]);
@@ -19,6 +17,8 @@ pub(super) fn pack(regs: &mut RegFile, op: &PackOp, active: u32) {
         <u32 as Lane>::commit(regs, op.whole.at, &out, active);
         return;
     }
+    let mut wide = [0u64; LANES];
+    let mut shift = 0;
     for (part, bits) in &op.parts {
         let source = &regs.w32[part.at as usize];
         let keep = u64::MAX >> (64 - bits);
@@ -37,6 +37,13 @@ pub(super) fn pack(regs: &mut RegFile, op: &PackOp, active: u32) {
 
 /// `mov.b32 {a, b}, d` and its like.
 pub(super) fn unpack(regs: &mut RegFile, op: &PackOp, active: u32) {
+    if let (Class::W32, [(low, 16), (high, 16)]) = (op.whole.class, op.parts.as_slice()) {
+        let whole = &regs.w32[op.whole.at as usize];
+        let (lower, upper) = (whole.map(|bits| bits & 0xffff), whole.map(|bits| bits >> 16));
+        <u32 as Lane>::commit(regs, low.at, &lower, active);
+        <u32 as Lane>::commit(regs, high.at, &upper, active);
+        return;
+    }
     let wide: [u64; LANES] = match op.whole.class {
         Class::W64 => regs.w64[op.whole.at as usize],
         Class::W32 | Class::Pred => regs.w32[op.whole.at as usize].map(u64::from),

@@ -1,5 +1,7 @@
 //! Soft path against native operations, exact integer references, and bracketing of the directed modes.
 
+#![expect(clippy::disallowed_methods, reason = "powers that bound an error or are exact, not results")]
+
 use super::*;
 use soft::Unpacked;
 

@@ -71,6 +71,7 @@ pub fn fma_f64(d: &mut Lanes64, a: &Lanes64, b: &Lanes64, c: &Lanes64) {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "powers of two, which are exact")]
 mod tests {
     use super::*;
     use crate::emu::float::{self, Arith, Rounding, tests::Operands};

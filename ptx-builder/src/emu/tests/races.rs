@@ -147,3 +147,34 @@ fn the_read_only_path_and_stores_do_not_mix() {
     let finding = run("ld.global.nc.u32").only(Kind::NonCoherentRead);
     assert_eq!(finding.buffer.as_deref(), Some("x"));
 }
+
+#[test]
+fn a_thread_may_come_back_to_its_place() {
+    // Thousands of rounds on one word of shared memory per thread; the next round's neighbor is a race.
+    let run = |neighbor: u32| {
+        let body = format!(
+            "{PROLOG}
+            .shared .align 16 .u32 a[65];
+            mov.u32 %r10, a;
+            mad.lo.u32 %r11, %r0, 4, %r10;
+            add.u32 %r12, %r11, {neighbor};
+            mov.u32 %r4, 0;
+            st.shared.u32 [%r11], %r4;
+            bar.sync 0;
+            loop:
+            ld.shared.u32 %r5, [%r11];
+            add.u32 %r5, %r5, 1;
+            st.shared.u32 [%r12], %r5;
+            add.u32 %r4, %r4, 1;
+            setp.lt.u32 %p0, %r4, 3000;
+            @%p0 bra loop;
+            st.global.u32 [%d1], %r5;"
+        );
+        Case::new(".param .u64 x", &body, 1, 64).output("x", 64)
+    };
+    let mut case = run(0);
+    case.clean();
+    assert_eq!(case.result(0), [3000; 64]);
+    let outcome = run(4).run();
+    assert!(outcome.findings.iter().any(|finding| finding.kind == Kind::SharedRace));
+}

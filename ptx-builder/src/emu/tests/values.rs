@@ -60,7 +60,7 @@ fn divided_lanes_come_together() {
     let steps = |mut n: u32| {
         let mut count = 0;
         while n != 1 {
-            n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+            n = if n.is_multiple_of(2) { n / 2 } else { 3 * n + 1 };
             count += 1;
         }
         count

@@ -50,6 +50,27 @@ extremum!(
     max max_f32
 );
 
+macro_rules! extremum_of_three {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        pub fn $name(mods: &Mods) -> Option<WarpFn> {
+            Some(lanes!(with file, at; |a: u32, b: u32, c: u32| -> u32 {
+                compare::$name(F32, a.into(), b.into(), c.into(), extremum(at.context)) as u32
+            })
+            .with(context(mods)))
+        }
+    };
+}
+
+extremum_of_three!(
+    /// `min` of three floats.
+    min3
+);
+extremum_of_three!(
+    /// `max` of three floats.
+    max3
+);
+
 macro_rules! integers {
     ($cmp:expr, $ty:ty) => {
         match $cmp {
@@ -82,8 +103,15 @@ const FLOATS: [(Cmp, FloatCompare); 14] = [
     (Cmp::Nan, FloatCompare::Nan),
 ];
 
-fn float(format: Format, a: u64, b: u64, context: u32) -> bool {
+pub(super) fn float(format: Format, a: u64, b: u64, context: u32) -> bool {
     compare::compare(format, FLOATS[(context & 0xf) as usize % FLOATS.len()].1, a, b, ftz(context))
+}
+
+/// The code of a comparison of floats, with the other modifiers.
+pub(super) fn float_context(mods: &Mods) -> Option<u32> {
+    let cmp = Cmp::of(mods)?;
+    let code = FLOATS.iter().position(|(known, _)| *known == cmp)? as u32;
+    Some(code | context(mods) & !0xff)
 }
 
 /// `setp`.
@@ -97,8 +125,6 @@ pub fn setp(mods: &Mods) -> Option<WarpFn> {
         Ty::U64 | Ty::B64 => integers!(cmp, u64),
         Ty::S64 => integers!(cmp, i64),
         ty => {
-            let code = FLOATS.iter().position(|(known, _)| *known == cmp)? as u32;
-            let flags = context(mods) & !0xff;
             match ty {
                 Ty::F32 => lanes!(with file, at; |a: u32, b: u32| -> bool { float(F32, a.into(), b.into(), at.context) }),
                 Ty::F64 => lanes!(with file, at; |a: u64, b: u64| -> bool { float(F64, a, b, at.context) }),
@@ -106,7 +132,7 @@ pub fn setp(mods: &Mods) -> Option<WarpFn> {
                 Ty::Bf16 => lanes!(with file, at; |a: u16, b: u16| -> bool { float(BF16, a.into(), b.into(), at.context) }),
                 _ => return None,
             }
-            .with(code | flags)
+            .with(float_context(mods)?)
         }
     })
 }

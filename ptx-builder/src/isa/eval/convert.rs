@@ -63,9 +63,9 @@ fn types(context: u32) -> Option<(Number, Number)> {
 fn convert(bits: u64, context: u32) -> u64 {
     let m = conversion(context);
     match types(context) {
-        Some((Number::Int(to), Number::Int(from))) => int_to_int(from, to, bits, m.sat),
+        Some((Number::Int(to), Number::Int(from))) => in_register(to, int_to_int(from, to, bits, m.sat)),
         Some((Number::Int(to), Number::Float(from))) => {
-            float_to_int(from, to, bits, rounding(context), m.ftz)
+            in_register(to, float_to_int(from, to, bits, rounding(context), m.ftz))
         }
         Some((Number::Float(to), Number::Int(from))) => int_to_float(from, to, bits, m),
         Some((Number::Float(to), Number::Float(_))) if context & INTEGRAL != 0 => {
@@ -76,10 +76,15 @@ fn convert(bits: u64, context: u32) -> u64 {
     }
 }
 
+/// An integer as its register holds it: 8 bits are extended to 16.
+fn in_register(ty: IntType, bits: u64) -> u64 {
+    if ty == IntType::S8 { u64::from(bits as i8 as u16) } else { bits }
+}
+
 /// `cvt` between two numbers.
 pub fn cvt(mods: &Mods) -> Option<WarpFn> {
     let (to, from) = (mods.t()?, mods.s()?);
-    (number(to)?, number(from)?);
+    number(to).and(number(from))?;
     let integral = if IRnd::of(mods).is_some() && to == from && to.is_float() { INTEGRAL } else { 0 };
     let modifiers = context(mods);
     if modifiers == 0 && integral == 0 && IRnd::of(mods).is_none() {
@@ -165,6 +170,19 @@ pub fn cvt_pack(mods: &Mods) -> Option<WarpFn> {
     )
 }
 
+/// `cvt.pack`: two integers clamped to 16 bits, or to 8 below the low half of a third.
+pub fn cvt_pack_int(mods: &Mods) -> Option<WarpFn> {
+    match mods.t()? {
+        Ty::U16 => Some(lanes!(|a: u32, b: u32| -> u32 { convert::pack_saturated(16, false, a, b, 0) })),
+        Ty::S16 => Some(lanes!(|a: u32, b: u32| -> u32 { convert::pack_saturated(16, true, a, b, 0) })),
+        Ty::U8 => {
+            Some(lanes!(|a: u32, b: u32, c: u32| -> u32 { convert::pack_saturated(8, false, a, b, c) }))
+        }
+        Ty::S8 => Some(lanes!(|a: u32, b: u32, c: u32| -> u32 { convert::pack_saturated(8, true, a, b, c) })),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,6 +221,7 @@ mod tests {
     #[test]
     fn integers_extend_truncate_and_saturate() {
         assert_eq!(one(&[Mod::t(Ty::S32), Mod::s(Ty::S8)], 0xff), 0xffff_ffff);
+        assert_eq!(one(&[Mod::t(Ty::S8), Mod::s(Ty::S32)], 0xffff_ff80), 0xff80);
         assert_eq!(one(&[Mod::t(Ty::U8), Mod::s(Ty::S32), Sat::Sat.get()], 0xffff_ffff), 0);
         assert_eq!(
             one(&[Mod::t(Ty::S32), Mod::s(Ty::F32), IRnd::Rmi.get()], (-0.5f32).to_bits().into()),

@@ -2,10 +2,11 @@
 
 use super::{FTZ, arith, context, ftz, rounding};
 use crate::emu::approx;
+use crate::emu::convert::{Convert, float_to_float};
 use crate::emu::float::warp;
-use crate::emu::float::{self, BF16, F16, F32, F64, compare, packed16, packed32};
+use crate::emu::float::{self, BF16, F16, F32, F64, Format, compare, packed16, packed32};
 use crate::emu::lane::{WarpFn, lanes, whole};
-use crate::isa::mods::Mods;
+use crate::isa::mods::{Mods, TestClass};
 use crate::types::Ty;
 
 /// Whether nothing but `.rn` and `.ftz` is asked for, which has fast paths.
@@ -93,10 +94,17 @@ pub fn fma(mods: &Mods) -> Option<WarpFn> {
     )
 }
 
+/// A float result whose NaN is the canonical one.
+#[inline(always)]
+fn canonical(value: f32) -> u32 {
+    if value.is_nan() { F32.nan() as u32 } else { value.to_bits() }
+}
+
 /// `div` with a rounding.
 pub fn div_f(mods: &Mods) -> Option<WarpFn> {
     Some(
         match mods.t()? {
+            Ty::F32 if context(mods) == 0 => lanes!(|a: f32, b: f32| -> u32 { canonical(a / b) }),
             Ty::F32 => {
                 lanes!(with file, at; |a: u32, b: u32| -> u32 { float::div_f32(a, b, arith(at.context)) })
             }
@@ -110,10 +118,11 @@ pub fn div_f(mods: &Mods) -> Option<WarpFn> {
 }
 
 macro_rules! one_operand {
-    ($(#[$doc:meta])* $name:ident, $f32:ident $f64:ident) => {
+    ($(#[$doc:meta])* $name:ident, $f32:ident $f64:ident, |$a:ident| $plain:expr) => {
         $(#[$doc])*
         pub fn $name(mods: &Mods) -> Option<WarpFn> {
             Some(match mods.t()? {
+                Ty::F32 if context(mods) == 0 => lanes!(|$a: f32| -> u32 { canonical($plain) }),
                 Ty::F32 => lanes!(with file, at; |a: u32| -> u32 { float::$f32(a, arith(at.context)) }),
                 Ty::F64 => lanes!(with file, at; |a: u64| -> u64 { float::$f64(a, rounding(at.context)) }),
                 _ => return None,
@@ -125,11 +134,11 @@ macro_rules! one_operand {
 
 one_operand!(
     /// `sqrt` with a rounding.
-    sqrt_f, sqrt_f32 sqrt_f64
+    sqrt_f, sqrt_f32 sqrt_f64, |a| a.sqrt()
 );
 one_operand!(
     /// `rcp` with a rounding.
-    rcp_f, rcp_f32 rcp_f64
+    rcp_f, rcp_f32 rcp_f64, |a| 1.0 / a
 );
 
 macro_rules! sign {
@@ -160,6 +169,73 @@ sign!(
     /// `abs` of a float: the sign bit cleared.
     abs_f abs
 );
+
+/// A 16-bit float as f32, exactly.
+fn wide(format: Format, bits: u16) -> u32 {
+    float_to_float(format, F32, bits.into(), Convert::RN) as u32
+}
+
+macro_rules! mixed {
+    ($(#[$doc:meta])* $name:ident: $f32:ident($($half:ident),*)) => {
+        $(#[$doc])*
+        pub fn $name(mods: &Mods) -> Option<WarpFn> {
+            Some(match mods.s()? {
+                Ty::F16 => lanes!(with file, at; |$($half: u16,)* c: u32| -> u32 {
+                    float::$f32($(wide(F16, $half),)* c, arith(at.context))
+                }),
+                Ty::Bf16 => lanes!(with file, at; |$($half: u16,)* c: u32| -> u32 {
+                    float::$f32($(wide(BF16, $half),)* c, arith(at.context))
+                }),
+                _ => return None,
+            }
+            .with(context(mods)))
+        }
+    };
+}
+
+mixed!(
+    /// `add.f32` of a 16-bit and an f32 operand.
+    add_mixed: add_f32(a)
+);
+mixed!(
+    /// `sub.f32` of a 16-bit and an f32 operand.
+    sub_mixed: sub_f32(a)
+);
+mixed!(
+    /// `fma.f32` of two 16-bit and an f32 operand.
+    fma_mixed: fma_f32(a, b)
+);
+
+/// `copysign`.
+pub fn copysign(mods: &Mods) -> Option<WarpFn> {
+    match mods.t()? {
+        Ty::F32 => {
+            Some(lanes!(|a: u32, b: u32| -> u32 { compare::copysign(F32, a.into(), b.into()) as u32 }))
+        }
+        Ty::F64 => Some(lanes!(|a: u64, b: u64| -> u64 { compare::copysign(F64, a, b) })),
+        _ => None,
+    }
+}
+
+/// `testp`.
+pub fn testp(mods: &Mods) -> Option<WarpFn> {
+    macro_rules! classes {
+        ($($row:ident $class:ident),*) => {
+            match (TestClass::of(mods)?, mods.t()?) {
+                $((TestClass::$row, Ty::F32) => {
+                    Some(lanes!(|a: u32| -> bool { compare::test(F32, compare::TestClass::$class, a.into()) }))
+                }
+                (TestClass::$row, Ty::F64) => {
+                    Some(lanes!(|a: u64| -> bool { compare::test(F64, compare::TestClass::$class, a) }))
+                })*
+                _ => None,
+            }
+        };
+    }
+    classes!(
+        Finite Finite, Infinite Infinite, Number Number, Notanumber NotANumber, Normal Normal, Subnormal Subnormal
+    )
+}
 
 macro_rules! approximations {
     ($($(#[$doc:meta])* $name:ident, $($ty:ident $lane:ident $function:ident ($($more:ident)?)),*;)*) => {$(
