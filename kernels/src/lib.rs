@@ -7,6 +7,7 @@ pub mod eps;
 pub mod model;
 pub mod registry;
 pub mod rms_norm;
+pub mod rope;
 pub mod row;
 
 pub use eps::Eps;

@@ -148,15 +148,13 @@ fn geometry(plan: &RowPlan, rows: Expr) -> Geometry {
 /// Rounds of one trip of the loop over a long row.
 const UNROLL: u32 = 8;
 
-/// Rounds that are loaded before the first of them is used, where a row is read twice.
-const GROUP: usize = 4;
-
 /// Longest unrolled row, in rounds.
 const MAX_UNROLLED: u32 = 16;
 
 /// RMSNorm of each row of x.
 #[kernel(
     geometry = geometry(&spec.plan(schedule), rows),
+    min_blocks = spec.plan(schedule).schedule.min_blocks,
     validate = validate,
     bind = bind,
     reference = reference,
@@ -233,7 +231,8 @@ pub fn rms_norm(
         .flat_map(|round| plan.pieces(round, thread).into_iter().map(move |piece| (round, piece)))
         .collect();
     // What is read twice is loaded in groups, so that its registers are free again before the next one.
-    let group = if plan.schedule.keep == Keep::Reload { GROUP } else { rest.len().max(1) };
+    let group =
+        if plan.schedule.keep == Keep::Reload { plan.schedule.group as usize } else { rest.len().max(1) };
     #[host]
     let mut kept = Vec::new();
     for start in (0..rest.len()).step_by(group) {

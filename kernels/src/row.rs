@@ -35,6 +35,10 @@ pub struct RowSchedule {
     pub rows_per_block: u32,
     /// Where the row waits between the sum and the scaling.
     pub keep: Keep,
+    /// Rounds that are loaded before the first of them is used, where a row is read twice: 1 to 16.
+    pub group: u32,
+    /// Blocks that must fit a multiprocessor (`.minnctapersm`), which limits the registers of a thread; 1 is no limit.
+    pub min_blocks: u32,
 }
 
 /// Registers of a thread that may hold row data; with up to 1024 threads a thread has 64 in all.
@@ -59,22 +63,19 @@ impl RowPlan {
     /// which costs less than the registers that would hold it. Only rows of up to 32 vectors wait in registers.
     pub fn choose(hidden: u32, dtype: Dtype) -> RowSchedule {
         let vectors = hidden.div_ceil(VECTOR_BYTES / dtype.bytes());
-        let threads_per_row = match vectors {
-            0..=64 => 32,
-            65..=128 => 64,
-            129..=256 => 128,
-            257..=512 => 256,
-            513..=4096 => 512,
-            _ => 1024,
+        let (threads_per_row, rows_per_block) = match vectors {
+            0..=64 => (32, 4),
+            65..=128 => (64, 8),
+            129..=256 => (128, 4),
+            257..=512 => (256, 2),
+            513..=896 => (256, 1),
+            897..=8192 => (512, 1),
+            _ => (1024, 1),
         };
-        let rows_per_block = match vectors {
-            0..=64 => 4,
-            65..=128 => 8,
-            129..=256 => 4,
-            _ => 1,
-        };
+        // Between two and eight rounds of 512 threads, two blocks fill a multiprocessor and their registers suffice.
+        let min_blocks = if (1025..=4096).contains(&vectors) { 2 } else { 1 };
         let keep = if vectors <= 32 { Keep::Registers } else { Keep::Reload };
-        RowSchedule { threads_per_row, rows_per_block, keep }
+        RowSchedule { threads_per_row, rows_per_block, keep, group: 4, min_blocks }
     }
 
     /// A plan with a schedule, checked.
@@ -103,6 +104,15 @@ impl RowPlan {
                 rows.to_string(),
                 format!("1 to {} with {threads} threads per row", 1024 / threads),
             );
+        }
+        if !(1..=16).contains(&schedule.group) {
+            return invalid("group", schedule.group.to_string(), "1 to 16".to_owned());
+        }
+        let resident = target.row().threads_per_sm / (threads * rows);
+        if schedule.min_blocks == 0 || (schedule.min_blocks > 1 && schedule.min_blocks > resident) {
+            let allowed =
+                format!("1 to {}: {target} holds {} threads", resident.max(1), target.row().threads_per_sm);
+            return invalid("min_blocks", schedule.min_blocks.to_string(), allowed);
         }
         let plan = RowPlan { hidden, dtype, schedule };
         match schedule.keep {

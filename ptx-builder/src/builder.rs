@@ -23,6 +23,7 @@ use crate::target::Target;
 use crate::types::Ty;
 
 mod finish;
+mod joins;
 mod naming;
 
 /// A jump target that may be placed later.

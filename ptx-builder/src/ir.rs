@@ -296,7 +296,8 @@ impl Operand {
         match self {
             Operand::Reg(reg) | Operand::Addr(Addr { base: Base::Reg(reg), .. }) => f(*reg),
             Operand::Vec(items) => items.iter().for_each(|item| item.for_each_reg(f)),
-            Operand::Imm(_) | Operand::Special(_) | Operand::Shared(_) | Operand::Addr(_) | Operand::Sink => {}
+            Operand::Imm(_) | Operand::Special(_) | Operand::Shared(_) | Operand::Addr(_) | Operand::Sink => {
+            }
         }
     }
 
@@ -316,7 +317,8 @@ impl Operand {
         match self {
             Operand::Reg(reg) | Operand::Addr(Addr { base: Base::Reg(reg), .. }) => *reg = f(*reg),
             Operand::Vec(items) => items.iter_mut().for_each(|item| item.map_regs(f)),
-            Operand::Imm(_) | Operand::Special(_) | Operand::Shared(_) | Operand::Addr(_) | Operand::Sink => {}
+            Operand::Imm(_) | Operand::Special(_) | Operand::Shared(_) | Operand::Addr(_) | Operand::Sink => {
+            }
         }
     }
 }

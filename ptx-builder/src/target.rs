@@ -67,6 +67,7 @@ const fn v(major: u8, minor: u8) -> PtxVersion {
 }
 
 #[rustfmt::skip]
+#[expect(clippy::too_many_arguments, reason = "one for each column of the table")]
 const fn sm(number: u16, ptx: PtxVersion, ptx_a: Option<PtxVersion>, ptx_f: Option<PtxVersion>, block: u32, sm: u32, threads: u32, blocks: u32) -> Sm {
     Sm { number, ptx, ptx_a, ptx_f, shared_per_block: block * KIB, shared_per_sm: sm * KIB, threads_per_sm: threads, blocks_per_sm: blocks }
 }
@@ -202,7 +203,10 @@ impl FromStr for Target {
     type Err = UnknownTarget;
 
     fn from_str(text: &str) -> Result<Target, UnknownTarget> {
-        Target::all().into_iter().find(|t| t.to_string() == text).ok_or_else(|| UnknownTarget(text.to_owned()))
+        Target::all()
+            .into_iter()
+            .find(|t| t.to_string() == text)
+            .ok_or_else(|| UnknownTarget(text.to_owned()))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::isa::{Mod, Mods, Op, SpecialReg};
 use crate::types::Ty;
 
 /// A type that kernels compute with.
-pub trait Scalar: Copy + 'static {
+pub trait Scalar: Copy + Operand<Self> + 'static {
     /// Its PTX type.
     const TY: Ty;
     /// Its type as authors write it, for messages.
@@ -29,7 +29,7 @@ pub trait Scalar: Copy + 'static {
 pub trait Number: Scalar {}
 
 /// A floating-point type with the full set of arithmetic.
-pub trait Float: Number {}
+pub trait Float: Number + crate::ops::Arith {}
 
 /// A 32- or 64-bit integer.
 pub trait Int: Number {}
@@ -280,7 +280,13 @@ impl<T: Scalar> Var<T> {
                 && let ir::Operand::Imm(imm) = value
             {
                 let source = ir::Operand::Reg(b.constant(imm, place));
-                b.push(Op::Mov, Mods::new(&[Mod::t(Ty::Pred)]), vec![ir::Operand::Reg(reg), source], None, place);
+                b.push(
+                    Op::Mov,
+                    Mods::new(&[Mod::t(Ty::Pred)]),
+                    vec![ir::Operand::Reg(reg), source],
+                    None,
+                    place,
+                );
                 return;
             }
             let mods = Mods::new(&[Mod::t(T::TY.register())]);
@@ -331,7 +337,11 @@ pub fn select<T: Scalar>(condition: Value<bool>, a: impl Operand<T>, b: impl Ope
         Some(_) => a.value(),
         None => {
             let ty = if T::TY.is_float() || T::TY.is_int() { T::TY } else { bit_type(T::TY.bits()) };
-            emit_value(Op::Selp, &[Mod::t(ty)], vec![a.operand(), b.operand(), ir::Operand::Reg(condition.reg())])
+            emit_value(
+                Op::Selp,
+                &[Mod::t(ty)],
+                vec![a.operand(), b.operand(), ir::Operand::Reg(condition.reg())],
+            )
         }
     }
 }

@@ -68,6 +68,7 @@ enum FrameKind {
 }
 
 /// What `return` is.
+#[expect(clippy::large_enum_variant, reason = "there is one for each body")]
 pub(crate) enum Returns {
     /// The end of the thread.
     Kernel,
@@ -192,18 +193,25 @@ impl<'e> Body<'e> {
         Expr::Verbatim(quote_spanned!(span=> #path(#left, #right)))
     }
 
-    /// `a && b` is `if a { b } else { false }`, `a || b` is `if a { true } else { b }`.
     fn logic(&mut self, left: Expr, right: Expr, span: Span, and: bool) -> Expr {
-        let constant = |value: bool| {
-            Expr::Lit(syn::ExprLit { attrs: Vec::new(), lit: Lit::Bool(syn::LitBool::new(value, span)) })
-        };
-        let (then, otherwise) = if and { (right, constant(false)) } else { (constant(true), right) };
-        let block = |expr: Expr| syn::Block {
-            brace_token: Default::default(),
-            stmts: vec![syn::Stmt::Expr(expr, None)],
-        };
-        let branch = Expr::Block(syn::ExprBlock { attrs: Vec::new(), label: None, block: block(otherwise) });
-        self.stage_if(span, left, block(then), Some(branch))
+        let left = self.staged(left);
+        let (state, label) = self.frame(FrameKind::Arms, "logic", span, None);
+        let right = self.staged(right);
+        self.frames.pop();
+        let (path, out) = (stage(span, "Logic"), self.local("out", span));
+        Expr::Verbatim(quote_spanned!(span=> {
+            let mut #state = #path::new(#left, #and);
+            #label: loop {
+                match #state.result() {
+                    ::core::option::Option::Some(#out) => break #label #out,
+                    ::core::option::Option::None => {
+                        if let ::core::option::Option::Some(#out) = #state.right(#right) {
+                            break #label #out;
+                        }
+                    }
+                }
+            }
+        }))
     }
 
     fn cast(&mut self, expr: syn::ExprCast) -> Expr {

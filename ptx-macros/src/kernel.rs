@@ -96,7 +96,14 @@ impl Kernel {
                     }
                 }
             };
-            inputs.push(quote!(#ident: #staged));
+            // What only sizes or shapes a launch is used by attributes.
+            let unused = match &param.role {
+                Role::Baked { .. } | Role::Size { .. } => {
+                    quote!(#[allow(unused_variables, reason = "attributes may be all that uses it")])
+                }
+                Role::Buffer { .. } | Role::Scalar { .. } => TokenStream::new(),
+            };
+            inputs.push(quote!(#unused #ident: #staged));
             if param.mutable {
                 let (into_var, text) =
                     (crate::names::stage(ident.span(), "into_var"), crate::names::register_name(ident));

@@ -258,7 +258,8 @@ fn invariance(device: &Device) -> Check {
         for threads_per_row in [32, 64, 128, 256, 512, 1024] {
             for rows_per_block in [1, 4] {
                 for keep in [Keep::Registers, Keep::Shared, Keep::Reload] {
-                    let schedule = Some(RowSchedule { threads_per_row, rows_per_block, keep });
+                    let schedule =
+                        Some(RowSchedule { threads_per_row, rows_per_block, keep, group: 4, min_blocks: 1 });
                     let kernel = RmsNorm { spec, schedule };
                     if kernel.operation(device.target()).is_err() {
                         continue;

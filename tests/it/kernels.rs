@@ -201,6 +201,8 @@ prop_compose! {
             threads_per_row: 32 << threads,
             rows_per_block: rows_per_block.min(1024 / (32 << threads)),
             keep: [Keep::Registers, Keep::Shared, Keep::Reload, Keep::Reload][keep as usize],
+            group: 1 + (seed % 16) as u32,
+            min_blocks: 1,
         };
         let mut kernel = RmsNorm { spec, schedule: Some(schedule) };
         // A schedule that the row does not fit is refused; the heuristic's own is tried in its place.
@@ -246,7 +248,8 @@ fn a_row_has_the_same_bits_whatever_the_schedule_the_alignment_and_the_batch() {
             for rows_per_block in [1, 3, 4] {
                 for keep in [Keep::Registers, Keep::Shared, Keep::Reload] {
                     let mut case = Case::plain(hidden, dtype, 5);
-                    case.kernel.schedule = Some(RowSchedule { threads_per_row, rows_per_block, keep });
+                    case.kernel.schedule =
+                        Some(RowSchedule { threads_per_row, rows_per_block, keep, group: 4, min_blocks: 1 });
                     if case.kernel.operation(sm_90()).is_err() {
                         continue;
                     }
@@ -321,8 +324,13 @@ fn a_missing_store_leaves_the_poison() {
 #[test]
 fn a_missing_guard_is_out_of_bounds() {
     let mut case = Case::plain(256, Dtype::F32, 3);
-    case.kernel.schedule =
-        Some(RowSchedule { threads_per_row: 32, rows_per_block: 4, keep: Keep::Registers });
+    case.kernel.schedule = Some(RowSchedule {
+        threads_per_row: 32,
+        rows_per_block: 4,
+        keep: Keep::Registers,
+        group: 4,
+        min_blocks: 1,
+    });
     let operation = case.kernel.operation(sm_90()).expect("it builds");
     assert!(case.run_on(sm_90()).0.outcome.findings.is_empty());
     let mut module = operation.module.module().clone();
@@ -343,7 +351,10 @@ fn a_missing_guard_is_out_of_bounds() {
 #[test]
 fn impossible_specs_and_schedules_are_refused_with_the_limit() {
     let refused = |kernel: RmsNorm, part: &str| {
-        let error = kernel.operation(sm_90()).err().expect("it is refused").to_string();
+        let error = match kernel.operation(sm_90()) {
+            Ok(_) => panic!("{kernel:?} is not refused"),
+            Err(error) => error.to_string(),
+        };
         assert!(error.contains(part), "{error}");
     };
     let spec = |hidden| RmsNormSpec::new(hidden, eps(), Dtype::F32, Dtype::F32, Dtype::F32);
@@ -358,8 +369,9 @@ fn impossible_specs_and_schedules_are_refused_with_the_limit() {
         RmsNorm { spec: RmsNormSpec { align: Some(32), ..spec(8) }, schedule: None },
         "power of two from 1",
     );
-    let schedule =
-        |threads_per_row, rows_per_block, keep| Some(RowSchedule { threads_per_row, rows_per_block, keep });
+    let schedule = |threads_per_row, rows_per_block, keep| {
+        Some(RowSchedule { threads_per_row, rows_per_block, keep, group: 4, min_blocks: 1 })
+    };
     refused(
         RmsNorm { spec: spec(64), schedule: schedule(48, 1, Keep::Registers) },
         "power of two from 32 to 1024",

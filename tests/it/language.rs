@@ -5,6 +5,7 @@ use ptxsmith_builder::kernel::{AnyKernel, Operation};
 use ptxsmith_builder::target::Target;
 
 mod agreement;
+mod functions;
 mod spec;
 mod texts;
 

@@ -7,4 +7,5 @@ mod kernels;
 mod language;
 mod ptxas;
 mod reader;
+mod rope_frequencies;
 mod roundtrip;

@@ -50,6 +50,13 @@ impl Ptxas {
         Ptxas { path: ptxas(role), role }
     }
 
+    /// The numbers of the architectures that it makes code for.
+    pub(crate) fn architectures(&self) -> Vec<u16> {
+        let run = Command::new(&self.path).arg("--list-arch").output().expect("the assembler runs");
+        let text = String::from_utf8_lossy(&run.stdout).into_owned();
+        text.split_whitespace().map(|number| number.parse().expect("--list-arch lists numbers")).collect()
+    }
+
     /// Assembles all batches and returns the verdict on each of their entries, in order.
     pub(crate) fn assemble(&self, batches: &[Batch<'_>]) -> Vec<Vec<Verdict>> {
         let jobs: Vec<(usize, Batch<'_>)> = batches

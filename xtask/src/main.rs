@@ -11,12 +11,13 @@
 )]
 
 mod assemblers;
+mod docs;
 mod pins;
 mod snapshots;
 mod suite;
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
@@ -32,6 +33,7 @@ pub(crate) enum Outcome {
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
+  docs    write docs/instructions.md from the instruction table; with --check fail if it is not current
   ptxas   install the assemblers pinned in xtask/ptxas-pins.toml into .ptxas/ (needs python3 with pip)
   test    install the assemblers, then run everything CI runs; stops at the first step that fails";
 
@@ -40,6 +42,8 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match args[..] {
         ["ptxas"] => ptxas(),
+        ["docs"] => repository_root().and_then(|root| write_docs(&root)),
+        ["docs", "--check"] => repository_root().and_then(|root| docs::check(&root)),
         ["test"] => repository_root().and_then(|root| suite::run(&root)),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
@@ -64,6 +68,11 @@ fn ptxas() -> Result<()> {
         Outcome::Done => Ok(()),
         Outcome::NotRun(reason) => bail!("{reason}"),
     }
+}
+
+fn write_docs(root: &Path) -> Result<()> {
+    println!("docs/instructions.md: {}", if docs::write(root)? { "written" } else { "current" });
+    Ok(())
 }
 
 /// The folder of the workspace's manifest. Asked of cargo at run time, so that a moved or copied checkout with an old build of

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{Outcome, assemblers, snapshots};
+use crate::{Outcome, assemblers, docs, snapshots};
 
 /// One check: passes, fails, or cannot be run on this machine.
 pub(crate) struct Step {
@@ -38,6 +38,7 @@ pub(crate) const STEPS: &[Step] = &[
         name: "documentation",
         action: Action::Cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")]),
     },
+    Step { name: "generated pages", action: Action::Chore(check_docs) },
     // `no`: a differing snapshot fails and writes nothing, so a run leaves the tree as it was.
     Step {
         name: "tests",
@@ -167,6 +168,10 @@ fn succeed(cargo: &mut Command) -> Result<()> {
         bail!("cargo ended with {status}");
     }
     Ok(())
+}
+
+fn check_docs(suite: &Suite) -> Result<Outcome> {
+    docs::check(&suite.root).map(|()| Outcome::Done)
 }
 
 fn check_snapshots(suite: &Suite) -> Result<Outcome> {

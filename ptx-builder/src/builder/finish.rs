@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::joins::{assign_joined, simplify_jumps};
 use super::naming::Namer;
 use super::{BuildErrors, Builder, Item, Label};
 use crate::ir::{
@@ -50,8 +51,11 @@ impl Builder {
         let mut blocks = self.link(drafts);
         forward_copies(&self, &mut blocks);
         retarget_copies(&self, &mut blocks);
+        assign_joined(&self, &mut blocks);
         remove_dead(&self, &mut blocks);
+        simplify_jumps(&mut blocks);
         drop_unread_params(&mut self.params, &mut blocks);
+        self.name_labels(&mut blocks);
         let regs = self.name_registers(&mut blocks);
         dynamic_arrays_first(&mut self.shared, &mut blocks);
         Ok(Entry {
@@ -65,7 +69,7 @@ impl Builder {
         })
     }
 
-    /// Resolves labels to block positions and names those that are used.
+    /// Resolves labels to block positions and keeps the names of those that are used.
     fn link(&self, drafts: Vec<Draft>) -> Vec<Block> {
         let mut position = HashMap::new();
         for (i, draft) in drafts.iter().enumerate() {
@@ -75,9 +79,6 @@ impl Builder {
         }
         let at = |label: Label| position.get(&label.0).copied().unwrap_or(BlockId(0));
         let mut names = vec![None; drafts.len()];
-        // Labels share their name space with parameters and arrays.
-        let params = self.params.iter().map(|param| param.name.as_str());
-        let mut namer = Namer::without(params.chain(self.shared.iter().map(|array| array.name.as_str())));
         let mut targets = vec![false; drafts.len()];
         for draft in &drafts {
             if let End::Jump(label) | End::Branch(_, label) = draft.end {
@@ -88,7 +89,7 @@ impl Builder {
             if targets[i]
                 && let Some(label) = draft.labels.first()
             {
-                names[i] = Some(namer.unique(&self.labels[label.0 as usize].name));
+                names[i] = Some(self.labels[label.0 as usize].name.clone());
             }
         }
         drafts
@@ -110,6 +111,15 @@ impl Builder {
                 term_place: draft.place,
             })
             .collect()
+    }
+
+    /// Makes the names of labels unique; they share their name space with parameters and arrays.
+    fn name_labels(&self, blocks: &mut [Block]) {
+        let params = self.params.iter().map(|param| param.name.as_str());
+        let mut namer = Namer::without(params.chain(self.shared.iter().map(|array| array.name.as_str())));
+        for label in blocks.iter_mut().filter_map(|block| block.label.as_mut()) {
+            *label = namer.unique(label);
+        }
     }
 
     /// Unique names in the order of first appearance; the register table keeps only what is used, sorted by type as the
@@ -268,16 +278,9 @@ fn drop_unreachable(drafts: Vec<Draft>) -> Vec<Draft> {
             kept[i].end = End::Fall;
         }
     }
-    let jumped: std::collections::HashSet<u32> = kept
-        .iter()
-        .filter_map(|draft| match draft.end {
-            End::Jump(label) | End::Branch(_, label) => Some(label.0),
-            End::Fall | End::Ret => None,
-        })
-        .collect();
+    keep_wanted_labels(&mut kept);
     let mut joined: Vec<Draft> = Vec::with_capacity(kept.len());
     for mut draft in kept {
-        draft.labels.retain(|label| jumped.contains(&label.0));
         match joined.last_mut() {
             Some(last) if matches!(last.end, End::Fall) && draft.labels.is_empty() => {
                 let offset = last.insts.len();
@@ -291,8 +294,22 @@ fn drop_unreachable(drafts: Vec<Draft>) -> Vec<Draft> {
     joined
 }
 
+/// Forgets labels that nothing jumps to.
+fn keep_wanted_labels(drafts: &mut [Draft]) {
+    let jumped: std::collections::HashSet<u32> = drafts
+        .iter()
+        .filter_map(|draft| match draft.end {
+            End::Jump(label) | End::Branch(_, label) => Some(label.0),
+            End::Fall | End::Ret => None,
+        })
+        .collect();
+    for draft in drafts {
+        draft.labels.retain(|label| jumped.contains(&label.0));
+    }
+}
+
 /// How often each register is read, the terminators included.
-fn count_uses(builder: &Builder, blocks: &[Block]) -> Vec<u32> {
+pub(super) fn count_uses(builder: &Builder, blocks: &[Block]) -> Vec<u32> {
     let mut uses = vec![0; builder.regs.len()];
     for block in blocks {
         for inst in &block.insts {
@@ -306,7 +323,7 @@ fn count_uses(builder: &Builder, blocks: &[Block]) -> Vec<u32> {
 }
 
 /// The registers of a plain copy `mov d, a` between registers of one type.
-fn copy(builder: &Builder, inst: &Inst) -> Option<(Reg, Reg)> {
+pub(super) fn copy(builder: &Builder, inst: &Inst) -> Option<(Reg, Reg)> {
     match (inst.op, inst.guard, inst.operands.as_slice()) {
         (Op::Mov, None, [Operand::Reg(d), Operand::Reg(a)])
             if builder.regs[d.index()].ty == builder.regs[a.index()].ty =>
@@ -365,7 +382,7 @@ fn retarget_copies(builder: &Builder, blocks: &mut [Block]) {
     let mut mentioned = vec![(usize::MAX, 0); builder.regs.len()];
     for (b, block) in blocks.iter_mut().enumerate() {
         let mut dead = vec![false; block.insts.len()];
-        for i in 0..block.insts.len() {
+        for (i, dead) in dead.iter_mut().enumerate() {
             let retargeted = copy(builder, &block.insts[i]).and_then(|(variable, value)| {
                 let (at, j) = defined[value.index()];
                 let (last_block, last) = mentioned[variable.index()];
@@ -380,7 +397,7 @@ fn retarget_copies(builder: &Builder, blocks: &mut [Block]) {
                 {
                     operand.map_regs(&mut |reg| if reg == value { variable } else { reg });
                 }
-                dead[i] = true;
+                *dead = true;
                 mentioned[variable.index()] = (b, i);
                 defined[variable.index()] = (b, j);
                 continue;
@@ -397,7 +414,7 @@ fn retarget_copies(builder: &Builder, blocks: &mut [Block]) {
 }
 
 /// Takes the marked instructions out of a block; comments stay above what they stood above.
-fn drop_marked(block: &mut Block, dead: &[bool]) {
+pub(super) fn drop_marked(block: &mut Block, dead: &[bool]) {
     if !dead.contains(&true) {
         return;
     }

@@ -34,6 +34,10 @@ pub(crate) struct Slot {
 #[derive(Debug)]
 pub(crate) enum Act {
     Lanes(fn(&mut RegFile, &Slots, u32), Slots),
+    /// Copies a register of 32 bits, destination first.
+    Copy32(u32, u32),
+    /// Copies a register of 64 bits.
+    Copy64(u32, u32),
     Pack(Box<PackOp>),
     Unpack(Box<PackOp>),
     Load(Box<MemOp>),
@@ -384,7 +388,11 @@ impl Decoder<'_, '_> {
         if results != 1 || next != function.operands.len() {
             return self.refuse(inst, format!("{results} results and {next} operands"));
         }
-        Ok(Act::Lanes(function.run, slots))
+        Ok(match (inst.op, function.result) {
+            (Op::Mov, Class::W32) => Act::Copy32(slots.d, slots.s[0]),
+            (Op::Mov, Class::W64) => Act::Copy64(slots.d, slots.s[0]),
+            _ => Act::Lanes(function.run, slots),
+        })
     }
 
     fn effect(&mut self, inst: &Inst, effect: Effect) -> Result<Act, Error> {

@@ -190,8 +190,13 @@ impl Block {
                         SpecialReg::ClusterNctaidX | SpecialReg::ClusterNctarank => 1,
                         SpecialReg::DynamicSmemSize | SpecialReg::TotalSmemSize => program.shared_bytes,
                         // Of a block, which is not known yet, or of a device, which is not there.
-                        SpecialReg::CtaidX | SpecialReg::CtaidY | SpecialReg::CtaidZ | SpecialReg::ClusterIdX => 0,
-                        SpecialReg::ClusterCtaidX | SpecialReg::ClusterCtarank | SpecialReg::IsExplicitCluster => 0,
+                        SpecialReg::CtaidX
+                        | SpecialReg::CtaidY
+                        | SpecialReg::CtaidZ
+                        | SpecialReg::ClusterIdX => 0,
+                        SpecialReg::ClusterCtaidX
+                        | SpecialReg::ClusterCtarank
+                        | SpecialReg::IsExplicitCluster => 0,
                         SpecialReg::SmId | SpecialReg::GridId | SpecialReg::Clock | SpecialReg::Clock64 => 0,
                         SpecialReg::GlobalTimer => 0,
                     };
@@ -400,6 +405,8 @@ fn run_warp(env: &mut Env<'_>, block: &mut Block, warp: &mut Warp) -> Result<(),
             }
             match &op.act {
                 Act::Lanes(run, slots) => run(&mut warp.regs, slots, active),
+                Act::Copy32(d, a) => warp.regs.copy32(*d, *a, active),
+                Act::Copy64(d, a) => warp.regs.copy64(*d, *a, active),
                 Act::Load(load) => memory::load(env, block, warp, load, op.inst, active),
                 Act::Store(store) => memory::store(env, block, warp, store, op.inst, active),
                 Act::Pack(pack) => exchange::pack(&mut warp.regs, pack, active),

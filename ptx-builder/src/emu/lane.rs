@@ -102,6 +102,20 @@ impl RegFile {
         }
     }
 
+    /// Copies the active lanes of a 32-bit register.
+    #[inline]
+    pub(crate) fn copy32(&mut self, d: u32, a: u32, active: u32) {
+        let source = self.w32[a as usize];
+        <u32 as Lane>::commit(self, d, &source, active);
+    }
+
+    /// Copies the active lanes of a 64-bit register.
+    #[inline]
+    pub(crate) fn copy64(&mut self, d: u32, a: u32, active: u32) {
+        let source = self.w64[a as usize];
+        <u64 as Lane>::commit(self, d, &source, active);
+    }
+
     /// Sets the active lanes to the same bits.
     pub(crate) fn fill(&mut self, class: Class, slot: u32, bits: u64, active: u32) {
         match class {

@@ -55,13 +55,6 @@ pub(crate) struct Buffer {
     pub(crate) complete: bool,
 }
 
-impl Buffer {
-    fn erase(&self) {
-        self.words.iter().for_each(|word| word.store(0, Relaxed));
-        self.init.clear();
-    }
-}
-
 /// Where an address leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Resolved {
@@ -186,7 +179,8 @@ impl Memory {
     pub(crate) fn begin(&mut self) {
         for buffer in &mut self.buffers {
             if buffer.access == Access::WriteOnly {
-                buffer.erase();
+                // The bytes stay: what a kernel leaves between strided rows is the caller's.
+                buffer.init.clear();
             }
             buffer.complete = buffer.init.all(buffer.head, buffer.head + buffer.len);
         }
@@ -195,8 +189,8 @@ impl Memory {
     /// The contents of everything that a kernel may change, after [`begin`](Memory::begin).
     pub(crate) fn snapshot(&self) -> Snapshot {
         let of = |buffer: &Buffer| match buffer.access {
-            Access::ReadOnly | Access::WriteOnly => (Vec::new(), Vec::new()),
-            Access::ReadWrite => {
+            Access::ReadOnly => (Vec::new(), Vec::new()),
+            Access::WriteOnly | Access::ReadWrite => {
                 (buffer.words.iter().map(|word| word.load(Relaxed)).collect(), buffer.init.snapshot())
             }
         };
@@ -208,8 +202,7 @@ impl Memory {
         for (buffer, (words, init)) in self.buffers.iter().zip(&snapshot.0) {
             match buffer.access {
                 Access::ReadOnly => {}
-                Access::WriteOnly => buffer.erase(),
-                Access::ReadWrite => {
+                Access::WriteOnly | Access::ReadWrite => {
                     buffer.words.iter().zip(words).for_each(|(word, value)| word.store(*value, Relaxed));
                     buffer.init.restore(init);
                 }

@@ -20,6 +20,11 @@ macro_rules! special {
                 match self { $(SpecialReg::$variant => $name,)* }
             }
 
+            /// What it holds.
+            pub const fn doc(self) -> &'static str {
+                match self { $(SpecialReg::$variant => $doc,)* }
+            }
+
             /// Its type.
             pub const fn ty(self) -> Ty {
                 match self { $(SpecialReg::$variant => Ty::$ty,)* }

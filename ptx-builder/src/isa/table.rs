@@ -91,22 +91,28 @@ impl Form {
 }
 
 macro_rules! forms {
-    ($($(#[$doc:meta])* $op:ident = $section:literal, $syntax:literal, $text:literal, $(.$method:ident($arg:expr))* ;
-       $({ $($function:tt)* })*)*) => {
+    ($([$group:literal] $($op:ident = $section:literal, $syntax:literal, $text:literal, $(.$method:ident($arg:expr))* ;
+       $({ fn $name:ident $($function:tt)* })*)*)*) => {
         /// An instruction form.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
-        pub enum Op { $(#[doc = $text] $op,)* }
+        pub enum Op { $($(#[doc = $text] $op,)*)* }
 
         /// Every row, indexed by [`Op`].
-        pub static FORMS: &[Form] = &[$(row(Op::$op, $section, $syntax, $text)$(.$method($arg))*,)*];
+        pub static FORMS: &[Form] = &[$($(row(Op::$op, $section, $syntax, $text)$(.$method($arg))*,)*)*];
+
+        /// The rows by subject, in the order of the table.
+        pub static GROUPS: &[(&str, &[Op])] = &[$(($group, &[$(Op::$op),*])),*];
+
+        /// The typed builder functions of [`crate::ops`] and the rows they stand for.
+        pub static FUNCTIONS: &[(Op, &str)] = &[$($($((Op::$op, stringify!($name)),)*)*)*];
 
         /// Typed builder functions, one for each `fn` column of the table.
         pub(crate) mod functions {
             use super::*;
             use crate::ops::{Argument, Arith, At, Int32, Literal, SignedInt, bits_of, none, one, two};
             use crate::value::{B16, B32, B64, F16, Float, Int, Number, Scalar, Value};
-            $($(function! { $op $section $syntax $text $($function)* })*)*
+            $($($(function! { $op $section $syntax $text fn $name $($function)* })*)*)*
         }
     };
 }
@@ -432,7 +438,7 @@ const FAMILIES: SmReq = SmReq::OneOf(&["sm_100f", "sm_110f", "sm_120f"]);
 
 #[rustfmt::skip]
 forms! {
-    // ---- floating-point arithmetic -------------------------------------------------------------------------------
+    ["Floating-point arithmetic"]
     AddF = "add", "add.rnd{.ftz}{.sat}.T d, a, b", "`a + b`, rounded.",
         .t(ARITH).only(IEEE).except(ARITH_EXCEPT).ops(&[D, A, A]).since(ARITH_SINCE).pure(eval::add_f);
         { fn add_rn<T: Arith>(a: T, b: T) -> T { Rnd::Rn } }
@@ -490,7 +496,7 @@ forms! {
         { fn is_nan<T: Float>(a: T) -> bool { TestClass::Notanumber } }
         { fn is_subnormal<T: Float>(a: T) -> bool { TestClass::Subnormal } }
 
-    // ---- approximations: within the manual's bounds, not the same on every GPU -------------------------------------
+    ["Approximations: within the manual's bounds, not the same on every GPU"]
     DivApprox = "div", "div.approx{.ftz}.T d, a, b", "`a / b` within 2 ulp, for divisors from 2^-126 to 2^126.",
         .t(&[F32]).ops(&[D, A, A]).since(ALWAYS).pure(eval::div_approx);
         { fn div_approx(a: f32, b: f32) -> f32 { Mod::t(Ty::F32) } }
@@ -534,7 +540,7 @@ forms! {
         { fn tanh_approx_f16x2(a: B32) -> B32 { Mod::t(Ty::F16x2) } }
         { fn tanh_approx_bf16x2(a: B32) -> B32 { Mod::t(Ty::Bf16x2) } }
 
-    // ---- integer arithmetic --------------------------------------------------------------------------------------
+    ["Integer arithmetic"]
     AddI = "add", "add.T d, a, b", "`a + b`, modulo the width.",
         .t(INTS).ops(&[D, A, A]).since(ALWAYS).pure(eval::int::add);
         { fn add_wrapping<T: Int>(a: T, b: T) -> T { } }
@@ -607,7 +613,7 @@ forms! {
         { fn dp4a_i32(a: B32, b: B32, c: i32) -> i32 { Mod::t(Ty::S32), Mod::s(Ty::S32) } }
         { fn dp4a_u32(a: B32, b: B32, c: u32) -> u32 { Mod::t(Ty::U32), Mod::s(Ty::U32) } }
 
-    // ---- logic, shifts, bit fields ---------------------------------------------------------------------------------
+    ["Logic, shifts, bit fields"]
     And = "and", "and.T d, a, b", "Bitwise and.",
         .t(LOGIC).ops(&[D, A, A]).since(ALWAYS).pure(eval::bits::and);
     Or = "or", "or.T d, a, b", "Bitwise or.",
@@ -649,7 +655,7 @@ forms! {
         .t(WORDS).ops(&[D, A]).since(ALWAYS).pure(eval::bits::brev);
         { fn brev<T: Int>(a: T) -> T { bits_of::<T>() } }
 
-    // ---- comparison and selection ----------------------------------------------------------------------------------
+    ["Comparison and selection"]
     Setp = "setp", "setp.cmp.T p, a, b", "A predicate from a comparison.",
         .t(&[U16, S16, U32, S32, U64, S64, B16, B32, B64]).only(INT_CMP).except(&[&[When::Lacks(Cmp::Eq.get()), When::Lacks(Cmp::Ne.get()), When::T(BITS)]])
         .ops(&[PRED_OUT, A, A]).since(ALWAYS).pure(eval::setp);
@@ -675,7 +681,7 @@ forms! {
         .t(&[B16, B32, B64, U32, S32, U64, S64, F32, F64]).s(&[S32, F32]).except(&[&[When::Any(Slot::Ftz), When::S(&[S32])]])
         .ops(&[D, A, A, AS]).since(ALWAYS).pure(eval::select::slct);
 
-    // ---- moves and conversions -----------------------------------------------------------------------------------
+    ["Moves and conversions"]
     Mov = "mov", "mov.T d, a", "A copy, a literal, a special register or the address of a shared array.",
         .t(&[Pred, B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64]).ops(&[D, A]).since(ALWAYS).pure(eval::bits::mov);
     MovPack = "mov", "mov.T d, {a}", "Joins two or four registers, low part first.",
@@ -735,7 +741,7 @@ forms! {
         { fn pack_i8(high: i32, low: i32, upper: u32) -> u32 { Mod::t(Ty::S8) } }
         { fn pack_u8(high: i32, low: i32, upper: u32) -> u32 { Mod::t(Ty::U8) } }
 
-    // ---- loads and stores ------------------------------------------------------------------------------------------
+    ["Loads and stores"]
     LdParam = "ld", "ld.param.T d, [a]", "Reads a kernel parameter.",
         .t(&[U16, S16, U32, S32, U64, S64, F32, F64, B16, B32, B64]).ops(&[operand(Role::Def, WideT), ADDR]).since(ALWAYS).does(Effect::Load);
     LdGeneric = "ld", "ld{.vec}.T d, [a]", "Loads a scalar or a vector from a generic address.",
@@ -778,7 +784,7 @@ forms! {
     CvtaTo = "cvta", "cvta.to.space.T d, a", "The address within a state space, from a generic address.",
         .t(&[U64]).only(GLOBAL).ops(&[D, A]).since(ALWAYS).pure(eval::bits::mov);
 
-    // ---- atomic access ---------------------------------------------------------------------------------------------
+    ["Atomic access"]
     AtomAdd = "atom", "atom{.sem}{.scope}{.space}.add.T d, [a], b", "Adds to a location and returns what was there; f32 in global memory flushes subnormals.",
         .t(&[U32, S32, U64, F32, F64]).only(&[ATOM_SEMS, ATOM_SPACES]).ops(&[D, ADDR, A]).since(ATOM_ADD_SINCE).does(Effect::Atomic);
         { fn atom_add_global<T: Number>(at: At, b: T) -> T { Space::Global } }
@@ -814,7 +820,7 @@ forms! {
     RedVecHalf = "red", "red{.sem}{.scope}.global.op.noftz.vec.T [a], b", "Combines a vector of 16-bit floats, element by element.",
         .t(HALVES).only(&[RED_SEMS, ADD_MIN_MAX]).except(RED_VEC_EXCEPT).ops(&[ADDR, operand(Role::Use, VecT)]).since(RED_VEC_SINCE).does(Effect::Atomic);
 
-    // ---- lanes of a warp -------------------------------------------------------------------------------------------
+    ["Lanes of a warp"]
     ShflSync = "shfl.sync", "shfl.sync.shfl.T d, a, b, c, m", "Exchanges a register between the lanes of a warp.",
         .t(&[B32]).ops(&[D, operand(Role::UseReg, OpTy::T), U32_, U32_, U32_]).since(&[since(6, 0, 30)]).does(Effect::Shuffle);
         { fn shfl_up(a: B32, distance: u32, clamp: u32, mask: u32) -> B32 { Mod::t(Ty::B32), Shfl::Up } }
@@ -855,7 +861,7 @@ forms! {
         .ops(&[U32_]).since(&[since(6, 0, 30)]).does(Effect::Vote);
         { fn sync_warp(mask: u32) { } }
 
-    // ---- blocks and clusters ---------------------------------------------------------------------------------------
+    ["Blocks and clusters"]
     BarSync = "bar", "bar.sync a", "Waits for every thread of the block.",
         .ops(&[U32_]).since(ALWAYS).does(Effect::Barrier);
     BarSyncCount = "bar", "bar.sync a, b", "Waits until `b` threads of the block arrive at barrier `a`.",
@@ -910,7 +916,7 @@ forms! {
         .ops(&[U32_]).since(&[since(6, 2, 70)]).does(Effect::Hint);
         { fn nanosleep(nanoseconds: u32) { } }
 
-    // ---- asynchronous copies ---------------------------------------------------------------------------------------
+    ["Asynchronous copies"]
     CpAsyncCa = "cp.async", "cp.async.ca.shared.global{.l2prefetch} [a], [b], n", "Copies 4, 8 or 16 bytes through L1.",
         .ops(&[ADDR, ADDR, BYTES]).since(CP_ASYNC_SINCE).does(Effect::AsyncCopy);
         { fn cp_async_ca(to: At, from: At, bytes: Literal) { } }
@@ -995,7 +1001,7 @@ forms! {
         .ops(&[ADDR, operand(Role::Use, VecT), ADDR]).since(&[since(8, 1, 90)]).does(Effect::AsyncCopy);
         { fn st_async<T: Number>(at: At, value: T, mbar: At) { } }
 
-    // ---- control -------------------------------------------------------------------------------------------------
+    ["Control"]
     Bra = "bra", "bra{.uni} l", "Jumps; always the last instruction of a block.",
         .ops(&[operand(Role::Imm, Fixed(B32))]).since(ALWAYS);
     Ret = "ret", "ret", "Ends the thread, in an entry.", .since(ALWAYS).does(Effect::Exit);

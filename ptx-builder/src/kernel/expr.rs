@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(rows.clone().ceil_div(4u32).to_string(), "ceil_div(rows,4)");
         assert_eq!(rows.clone().ceil_div(4u32).eval(&[("rows", 9)]), Ok(3));
         assert_eq!(rows.clone().ceil_div(1u32), rows);
-        assert_eq!((rows.clone() * u64::MAX).eval(&[("rows", 2)]).is_err(), true);
+        assert!((rows.clone() * u64::MAX).eval(&[("rows", 2)]).is_err());
         assert_eq!(rows.eval(&[]), Err(ExprError::Unknown("rows".to_owned())));
     }
 }

@@ -103,7 +103,8 @@ impl Baked for Dtype {
     fn parse(text: &str) -> Result<Dtype, String> {
         text.parse().map_err(|_| {
             let names: Vec<&str> = Dtype::ALL.iter().map(|dtype| dtype.name()).collect();
-            let hint = nearest(text, &names).map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default();
+            let hint =
+                nearest(text, &names).map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default();
             format!("a dtype: {}{hint}", names.join(", "))
         })
     }
@@ -196,9 +197,11 @@ impl Fields {
         self.has(name);
         let Some(at) = self.given.iter().position(|(known, _)| known == name) else { return Ok(None) };
         let (_, text) = self.given.remove(at);
-        T::parse(&text)
-            .map(Some)
-            .map_err(|allowed| FieldError::Invalid { name: name.to_owned(), value: text, allowed })
+        T::parse(&text).map(Some).map_err(|allowed| FieldError::Invalid {
+            name: name.to_owned(),
+            value: text,
+            allowed,
+        })
     }
 
     /// Takes a field that must be present.

@@ -70,7 +70,8 @@ impl Packed {
                 (Word::F32(value), _) => out.push(value),
                 (Word::F16(value), _) => out.push(widen_f16(value)),
                 (Word::Bf16(value), _) => {
-                    let wide: Value<u32> = emit_value(Op::Cvt, &[Mod::t(Ty::U32), Mod::s(Ty::U16)], vec![value.operand()]);
+                    let wide: Value<u32> =
+                        emit_value(Op::Cvt, &[Mod::t(Ty::U32), Mod::s(Ty::U16)], vec![value.operand()]);
                     out.push((wide << 16u32).bitcast());
                 }
                 (Word::Pair(pair), Dtype::F16) => {
@@ -121,7 +122,11 @@ fn round_f16(value: Value<f32>) -> Value<F16> {
 #[track_caller]
 fn round_bf16(value: Value<f32>) -> Value<B16> {
     if target().number() >= 80 {
-        return emit_value(Op::CvtBf16, &[Rnd::Rn.get(), Mod::t(Ty::Bf16), Mod::s(Ty::F32)], vec![value.operand()]);
+        return emit_value(
+            Op::CvtBf16,
+            &[Rnd::Rn.get(), Mod::t(Ty::Bf16), Mod::s(Ty::F32)],
+            vec![value.operand()],
+        );
     }
     let upper = bf16_upper_half(value) >> 16u32;
     emit_value(Op::Cvt, &[Mod::t(Ty::U16), Mod::s(Ty::U32)], vec![upper.operand()])

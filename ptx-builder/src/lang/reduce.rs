@@ -7,8 +7,8 @@
 //! T, every alignment and every number of rows. Threads beyond P hold zeros, which a sum does not see.
 
 use crate::ir;
-use crate::isa::{Mod, Mods, Op};
 use crate::isa::mods::Shfl;
+use crate::isa::{Mod, Mods, Op};
 use crate::lang::grid::{sync_threads, thread_idx_x};
 use crate::lang::memory::Shared;
 use crate::types::{Dtype, Ty};
@@ -86,7 +86,8 @@ pub fn row_sum(own: Value<f32>, threads: u32, block_threads: u32) -> Value<f32> 
         slots.at(tid).store(sum);
         sync_threads();
         // Lane l of every warp of the row reads the values of lane l of all of them.
-        let first = if block_threads == threads { tid & 31u32 } else { (tid & !(threads - 1)) | (tid & 31u32) };
+        let first =
+            if block_threads == threads { tid & 31u32 } else { (tid & !(threads - 1)) | (tid & 31u32) };
         let column = slots.at(first);
         let warps = threads / 32;
         let mut values: Vec<Value<f32>> = (0..warps).map(|warp| column.skip(warp * 32).load()).collect();

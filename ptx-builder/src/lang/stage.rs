@@ -3,7 +3,8 @@
 //! The macro knows no types. Where the meaning of Rust syntax depends on whether a value is known while the text is made (a
 //! host value) or only when the kernel runs (a kernel value), it expands to a call of a trait of this module, and rustc chooses:
 //!
-//! * [`arms`]: `if`, `&&`, `||` and `match`: one arm, or both with branches between them.
+//! * [`arms`]: `if` and `match`: one arm, or both with branches between them.
+//! * [`logic`]: `&&` and `||`.
 //! * [`loops`]: `for`, `while` and `loop`: repeated while the text is made, or one body between labels; `break`, `continue`.
 //! * [`calls`]: early `return`, and the arguments of `#[device]` functions.
 //! * [`registers`]: `let mut`, reading and assigning, names for readers of the text.
@@ -16,6 +17,7 @@
 pub mod arms;
 pub mod calls;
 pub mod fields;
+pub mod logic;
 pub mod loops;
 pub mod operators;
 pub mod registers;
@@ -25,6 +27,7 @@ pub use calls::{Lift, Return, host_return, lift, ret};
 pub use fields::{
     BakedParam, ByBits, IntoBlock, in_range, infos_with_default, schedule_infos, schedule_values,
 };
+pub use logic::{Connect, Logic};
 pub use loops::{
     Block, Bounds, Exit, For, IntoSteps, KernelRange, Loop, StepBy, Steps, While, for_loop, range,
     range_inclusive, step_by,

@@ -39,6 +39,9 @@ impl Kernel {
     }
 }
 
+/// Makes an argument's value from its field, its type and the path of `ArgValue`.
+type Wrap = fn(TokenStream, &Type, &TokenStream) -> TokenStream;
+
 /// The whole expansion.
 pub(super) fn kernel(kernel: &Kernel, body: TokenStream) -> TokenStream {
     let spec = spec_type(kernel);
@@ -130,8 +133,7 @@ fn args_type(kernel: &Kernel) -> TokenStream {
         let ident = &param.ident;
         let inner = option_of(&param.ty).unwrap_or(&param.ty);
         let doc = if param.doc.is_empty() { format!("Argument `{ident}`.") } else { param.doc.clone() };
-        let (ty, wrap): (TokenStream, fn(TokenStream, &Type, &TokenStream) -> TokenStream) = match param.role
-        {
+        let (ty, wrap): (TokenStream, Wrap) = match param.role {
             Role::Buffer { .. } => {
                 has_buffer = true;
                 (quote!(B), |this, _, value| quote!(#value::Buffer(#this)))
@@ -408,6 +410,7 @@ fn any_kernel(kernel: &Kernel) -> TokenStream {
 
             #[allow(
                 unused_variables, unused_mut, clippy::vec_init_then_push, clippy::clone_on_copy, clippy::redundant_clone,
+                clippy::useless_conversion,
                 reason = "every expression of an attribute sees the same names"
             )]
             fn operation(

@@ -20,6 +20,7 @@ pub(super) struct Param {
 }
 
 /// What a parameter is.
+#[expect(clippy::large_enum_variant, reason = "there is one for each parameter of a signature")]
 pub(super) enum Role {
     /// Known while the text is made.
     Baked {

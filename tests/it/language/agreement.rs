@@ -397,7 +397,7 @@ agree! {
         let extended = signed as i64;
         let low = wide as u32;
         let clipped = if signed < 0 { 0u32 } else { signed as u32 };
-        (low & 0xff) + clipped + ((extended >> 3u32) as u32 & 0xff) + (n as u64 + wide >> 32u32) as u32
+        (low & 0xff) + clipped + ((extended >> 3u32) as u32 & 0xff) + ((n as u64 + wide) >> 32u32) as u32
     }
 
     fn typed_lets(tid: u32, n: u32) -> u32 {

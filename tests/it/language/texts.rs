@@ -26,6 +26,5 @@ fn saxpy(
 #[test]
 fn saxpy_text() {
     let text = build(&Saxpy::new(Dtype::F16)).text();
-    println!("{text}");
     assert!(text.contains("fma.rn.f32"));
 }

@@ -230,12 +230,11 @@ impl Decoder<'_, '_> {
         let raw = argument.bits >> (8 * addr.offset);
         let bits = extend(raw, elem * 8, if signed { register_bits(self.entry, item) } else { 0 });
         let source = self.constant(slot.class, bits);
-        let copy = match slot.class {
-            Class::W32 => crate::emu::lane::lanes!(|a: u32| -> u32 { a }),
-            Class::W64 => crate::emu::lane::lanes!(|a: u64| -> u64 { a }),
-            Class::Pred => return self.refuse(inst, "a predicate cannot be loaded"),
-        };
-        Ok(Act::Lanes(copy.run, super::Slots { d: slot.at, s: [source, 0, 0, 0], context: 0 }))
+        match slot.class {
+            Class::W32 => Ok(Act::Copy32(slot.at, source)),
+            Class::W64 => Ok(Act::Copy64(slot.at, source)),
+            Class::Pred => self.refuse(inst, "a predicate cannot be loaded"),
+        }
     }
 
     pub(super) fn store(&mut self, inst: &Inst) -> Result<Act, Error> {

@@ -21,17 +21,21 @@ pub(super) struct Runs {
 impl Runs {
     /// The only run of a whole warp at addresses `bases[lane] + offset`, if they are consecutive or all the same.
     pub(super) fn whole<T: Copy + Into<u64>>(bases: &[T; 32], offset: u64, bytes: u32) -> Option<Runs> {
-        let first: u64 = bases[0].into();
+        let (first, last): (u64, u64) = (bases[0].into(), bases[31].into());
+        let step = match last.wrapping_sub(first) {
+            0 => 0,
+            span if span == 31 * u64::from(bytes) => u64::from(bytes),
+            _ => return None,
+        };
         // Without early exits, so that the compiler vectorizes it.
-        let (mut gaps, mut steps) = (0, 0);
+        let mut gaps = 0;
         let mut expected = first;
         for &base in bases {
             gaps |= base.into() ^ expected;
-            steps |= base.into() ^ first;
-            expected = expected.wrapping_add(u64::from(bytes));
+            expected = expected.wrapping_add(step);
         }
-        let uniform = steps == 0;
-        (gaps == 0 || uniform).then(|| Runs {
+        let uniform = step == 0;
+        (gaps == 0).then(|| Runs {
             one: Run { address: first.wrapping_add(offset), lane: 0, lanes: if uniform { 1 } else { 32 } },
             many: Vec::new(),
             uniform,

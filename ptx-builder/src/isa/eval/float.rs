@@ -94,10 +94,17 @@ pub fn fma(mods: &Mods) -> Option<WarpFn> {
     )
 }
 
+/// A float result whose NaN is the canonical one.
+#[inline(always)]
+fn canonical(value: f32) -> u32 {
+    if value.is_nan() { F32.nan() as u32 } else { value.to_bits() }
+}
+
 /// `div` with a rounding.
 pub fn div_f(mods: &Mods) -> Option<WarpFn> {
     Some(
         match mods.t()? {
+            Ty::F32 if context(mods) == 0 => lanes!(|a: f32, b: f32| -> u32 { canonical(a / b) }),
             Ty::F32 => {
                 lanes!(with file, at; |a: u32, b: u32| -> u32 { float::div_f32(a, b, arith(at.context)) })
             }
@@ -111,10 +118,11 @@ pub fn div_f(mods: &Mods) -> Option<WarpFn> {
 }
 
 macro_rules! one_operand {
-    ($(#[$doc:meta])* $name:ident, $f32:ident $f64:ident) => {
+    ($(#[$doc:meta])* $name:ident, $f32:ident $f64:ident, |$a:ident| $plain:expr) => {
         $(#[$doc])*
         pub fn $name(mods: &Mods) -> Option<WarpFn> {
             Some(match mods.t()? {
+                Ty::F32 if context(mods) == 0 => lanes!(|$a: f32| -> u32 { canonical($plain) }),
                 Ty::F32 => lanes!(with file, at; |a: u32| -> u32 { float::$f32(a, arith(at.context)) }),
                 Ty::F64 => lanes!(with file, at; |a: u64| -> u64 { float::$f64(a, rounding(at.context)) }),
                 _ => return None,
@@ -126,11 +134,11 @@ macro_rules! one_operand {
 
 one_operand!(
     /// `sqrt` with a rounding.
-    sqrt_f, sqrt_f32 sqrt_f64
+    sqrt_f, sqrt_f32 sqrt_f64, |a| a.sqrt()
 );
 one_operand!(
     /// `rcp` with a rounding.
-    rcp_f, rcp_f32 rcp_f64
+    rcp_f, rcp_f32 rcp_f64, |a| 1.0 / a
 );
 
 macro_rules! sign {

@@ -54,7 +54,7 @@ pub fn mul(mods: &Mods) -> Option<WarpFn> {
                 mods.t()?,
                 I,
                 W,
-                lanes!(|a: I, b: I| -> I { (W::from(a) * W::from(b) >> I::BITS) as I })
+                lanes!(|a: I, b: I| -> I { ((W::from(a) * W::from(b)) >> I::BITS) as I })
             )
         }
     }
@@ -101,7 +101,7 @@ pub fn mad_hi(mods: &Mods) -> Option<WarpFn> {
         mods.t()?,
         I,
         W,
-        lanes!(|a: I, b: I, c: I| -> I { ((W::from(a) * W::from(b) >> I::BITS) as I).wrapping_add(c) })
+        lanes!(|a: I, b: I, c: I| -> I { (((W::from(a) * W::from(b)) >> I::BITS) as I).wrapping_add(c) })
     )
 }
 

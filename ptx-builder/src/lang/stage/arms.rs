@@ -1,4 +1,4 @@
-//! `if`, `&&`, `||` and `match` on values.
+//! `if` and `match` on values.
 //!
 //! The expansion of an `if` is a short loop over [`If::next`]: a host condition asks for one arm, a kernel condition for
 //! both, and emits the branch and the labels between them. No arm is a closure, so `break`, `continue` and borrows stay native.

@@ -110,12 +110,10 @@ impl<V: IntoVar, const N: usize> IntoVar for [V; N] {
 
     #[track_caller]
     fn into_var(self, name: &str) -> [V::Var; N] {
-        let mut at = 0;
         // `map` would hide the caller's place behind a closure.
         let mut vars = Vec::with_capacity(N);
-        for value in self {
+        for (at, value) in self.into_iter().enumerate() {
             vars.push(value.into_var(&format!("{name}_{at}")));
-            at += 1;
         }
         let mut vars = vars.into_iter();
         std::array::from_fn(|_| vars.next().expect("one variable for each of the N values"))
@@ -185,6 +183,7 @@ impl<A: Assign<V>, V, const N: usize> Assign<[V; N]> for [A; N] {
 
 macro_rules! tuples {
     ($(($($name:ident $other:ident $at:tt),*))*) => {$(
+        #[allow(clippy::unused_unit, reason = "the empty tuple has no elements")]
         impl<$($name: Registers),*> Registers for ($($name,)*) {
             type Vars = ($($name::Vars,)*);
 
@@ -198,32 +197,34 @@ macro_rules! tuples {
                 $(self.$at.assign_to(vars.$at);)*
             }
 
-            #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no elements")]
+            #[allow(unused_variables, reason = "the empty tuple has no elements")]
             fn settled(vars: Self::Vars) -> Self {
                 ($($name::settled(vars.$at),)*)
             }
         }
 
+        #[allow(clippy::unused_unit, reason = "the empty tuple has no elements")]
         impl<$($name: IntoVar),*> IntoVar for ($($name,)*) {
             type Var = ($($name::Var,)*);
 
             #[track_caller]
-            #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no elements")]
+            #[allow(unused_variables, reason = "the empty tuple has no elements")]
             fn into_var(self, name: &str) -> Self::Var {
                 ($(self.$at.into_var(&format!("{name}_{}", $at)),)*)
             }
         }
 
+        #[allow(clippy::unused_unit, reason = "the empty tuple has no elements")]
         impl<$($name: Read),*> Read for ($($name,)*) {
             type Value = ($($name::Value,)*);
 
             #[track_caller]
-            #[allow(clippy::unused_unit, reason = "the empty tuple has no elements")]
             fn read(&self) -> Self::Value {
                 ($(self.$at.read(),)*)
             }
         }
 
+        #[allow(clippy::unused_unit, reason = "the empty tuple has no elements")]
         impl<$($name: Assign<$other>, $other),*> Assign<($($other,)*)> for ($($name,)*) {
             #[track_caller]
             #[allow(unused_variables, reason = "the empty tuple has no elements")]
@@ -232,6 +233,7 @@ macro_rules! tuples {
             }
         }
 
+        #[allow(clippy::unused_unit, reason = "the empty tuple has no elements")]
         impl<$($name: Named),*> Named for ($($name,)*) {
             #[allow(unused_variables, reason = "the empty tuple has no elements")]
             fn named_as(&self, name: &str) {

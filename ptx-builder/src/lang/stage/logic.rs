@@ -1,0 +1,147 @@
+//! `&&` and `||`.
+//!
+//! The right side runs only where the left one does not decide, so it stands behind a branch; where it turns out to be a few
+//! instructions without effect, the branch is taken back and one `and.pred` or `or.pred` joins the sides.
+
+use super::arms::Test;
+use super::registers::here;
+use crate::builder::{Label, with};
+use crate::ir::Guard;
+use crate::value::{Value, Var};
+
+/// Instructions of a right side that are cheaper than a branch around them.
+const CHEAP: usize = 4;
+
+/// The sides of `&&` and `||`: two `bool`s, or at least one `Value<bool>`.
+#[diagnostic::on_unimplemented(
+    message = "`&&` and `||` join `bool`s and `Value<bool>`s, found `{Self}` and `{R}`",
+    label = "not a condition",
+    note = "compare a number, for example with `!= 0`"
+)]
+pub trait Connect<R>: Test {
+    /// `bool`, or `Value<bool>`.
+    type Out;
+
+    /// A side that alone decides.
+    fn left(value: bool) -> Self::Out;
+    /// The right side, where it alone decides.
+    fn right(value: R) -> Self::Out;
+    /// The joined predicate; `None` where nothing is to be joined.
+    fn joined(value: Value<bool>) -> Option<Self::Out>;
+}
+
+impl Connect<bool> for bool {
+    type Out = bool;
+
+    fn left(value: bool) -> bool {
+        value
+    }
+    fn right(value: bool) -> bool {
+        value
+    }
+    fn joined(_: Value<bool>) -> Option<bool> {
+        None
+    }
+}
+
+macro_rules! kernel_sides {
+    ($($left:ty, $right:ty;)*) => {$(
+        impl Connect<$right> for $left {
+            type Out = Value<bool>;
+
+            fn left(value: bool) -> Value<bool> {
+                Value::constant(value)
+            }
+            fn right(value: $right) -> Value<bool> {
+                value.predicate()
+            }
+            fn joined(value: Value<bool>) -> Option<Value<bool>> {
+                Some(value)
+            }
+        }
+    )*};
+}
+
+kernel_sides! {
+    bool, Value<bool>;
+    Value<bool>, bool;
+    Value<bool>, Value<bool>;
+}
+
+/// The branch around the right side.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    /// Its position in the stream.
+    at: usize,
+    /// Behind the right side.
+    end: Label,
+    /// Holds the result.
+    slot: Var<bool>,
+}
+
+/// An `&&` or `||` that is being staged.
+#[derive(Debug)]
+pub struct Logic<L: Connect<R>, R> {
+    left: L,
+    and: bool,
+    started: bool,
+    open: Option<Open>,
+    right: std::marker::PhantomData<fn(R)>,
+}
+
+impl<L: Connect<R>, R: Test> Logic<L, R> {
+    /// Begins: `left && …` or `left || …`.
+    pub fn new(left: L, and: bool) -> Logic<L, R> {
+        Logic { left, and, started: false, open: None, right: std::marker::PhantomData }
+    }
+
+    /// The result; `None` asks for the right side first.
+    #[track_caller]
+    pub fn result(&mut self) -> Option<L::Out> {
+        let place = here();
+        if std::mem::replace(&mut self.started, true) {
+            // The right side jumped away: what is left is where the left side decided.
+            let open = self.open.take()?;
+            with(|b| b.place(open.end));
+            return L::joined(open.slot.settled());
+        }
+        match self.left.known() {
+            Some(left) if left != self.and => Some(L::left(left)),
+            Some(_) => None,
+            None => {
+                let slot = Var::declare();
+                slot.set(self.left.predicate());
+                let pred = self.left.predicate().reg();
+                self.open = Some(with(|b| {
+                    let (at, end) = (b.position(), b.label(if self.and { "and" } else { "or" }));
+                    b.branch(Guard { pred, negated: self.and }, end, place);
+                    Open { at, end, slot }
+                }));
+                None
+            }
+        }
+    }
+
+    /// Takes the right side; `Some` is the result.
+    #[track_caller]
+    pub fn right(&mut self, right: R) -> Option<L::Out> {
+        let Some(open) = self.open.take() else { return Some(L::right(right)) };
+        let (left, value) = (self.left.predicate(), right.predicate());
+        if with(|b| b.take_back_branch(open.at, open.end, CHEAP)) {
+            return match right.known() {
+                Some(right) if right == self.and => L::joined(left),
+                Some(right) => Some(L::left(right)),
+                None if self.and => L::joined(left & value),
+                None => L::joined(left | value),
+            };
+        }
+        open.slot.set(value);
+        with(|b| b.place(open.end));
+        L::joined(open.slot.settled())
+    }
+
+    /// Whether a branch of the kernel is open.
+    pub fn open(&self) -> bool {
+        self.open.is_some()
+    }
+}
