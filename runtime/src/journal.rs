@@ -166,7 +166,11 @@ mod tests {
     fn a_launch_during_the_wait_is_kept() {
         let journal = Journal::new();
         let a = journal.number("a");
-        journal.wait(stream(1), || Ok(journal.note(a, stream(1)))).expect("the wait succeeds");
+        let wait = || {
+            journal.note(a, stream(1));
+            Ok(())
+        };
+        journal.wait(stream(1), wait).expect("the wait succeeds");
         assert_eq!(journal.launched(), ["a"]);
     }
 

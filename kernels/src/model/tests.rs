@@ -38,7 +38,7 @@ fn llama_has_one_norm_value_and_a_rotation() {
     let Needed::RmsNorm(norm) = &launches[0].kernel else { panic!("{launches:?}") };
     assert_eq!((norm.spec.hidden, norm.spec.eps.get(), norm.spec.x), (4096, 1e-5, Dtype::Bf16));
     assert_eq!((launches[0].launches, launches[0].uses.len()), (65, 3));
-    assert_eq!(config.rms_norms(), [norm.clone()]);
+    assert_eq!(config.rms_norms(), std::slice::from_ref(norm));
     assert_eq!(
         config.missing()[0].to_string(),
         "there is no kernel for rotary position embedding \
