@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ptxsmith_builder::kernel::{
-    AnyKernel, Binding, FieldValue, KernelError, Operation, ReferenceInputs, TensorShape,
+    AnyKernel, Binding, FieldValue, KernelError, Operation, ParamSource, ReferenceInputs, TensorShape,
 };
 use ptxsmith_builder::target::Target;
 use ptxsmith_builder::types::Dtype;
@@ -101,7 +101,15 @@ fn a_wrong_eps_is_caught_in_every_dtype() {
 #[test]
 fn swapped_arguments_are_caught() {
     // One row, so that both buffers are equally long and nothing but the numbers tells.
-    let kernel = broken(Dtype::F32, |operation| operation.steps[0].params.swap(0, 1));
+    let kernel = broken(Dtype::F32, |operation| {
+        for source in &mut operation.steps[0].params {
+            match source {
+                ParamSource::Arg(0) => *source = ParamSource::Arg(1),
+                ParamSource::Arg(1) => *source = ParamSource::Arg(0),
+                ParamSource::Arg(_) | ParamSource::Size(_) => {}
+            }
+        }
+    });
     let report = verify(&device(), [&kernel as &dyn AnyKernel], &ParityOptions::default().with_counts([1]));
     let kernel = &report.kernels[0];
     let Verdict::Failed { failed, worst } = &kernel.verdict else { panic!("{report}") };
