@@ -1,5 +1,7 @@
 //! Runs the parity gate over every sample of every kernel of the library on a real device: plain launches and graphs.
 //! Exits with a failure if a kernel does not agree with its reference, and without a device.
+//!
+//! The arguments, if there are any, are the numbers of rows to try.
 #![expect(clippy::print_stdout, reason = "a program for a person at a terminal")]
 
 use std::error::Error as StdError;
@@ -31,7 +33,11 @@ fn run() -> Result<(), Box<dyn StdError>> {
     plan.prepare(&device, |_| {})?;
     device.seal();
     let began = Instant::now();
-    let options = ParityOptions::default();
+    let counts = std::env::args().skip(1).map(|count| count.parse()).collect::<Result<Vec<u64>, _>>()?;
+    let mut options = ParityOptions::default();
+    if !counts.is_empty() {
+        options = options.with_counts(counts);
+    }
     let report = plan.verify(&device, &options);
     for kernel in &report.kernels {
         println!("{kernel}");

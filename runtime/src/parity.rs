@@ -327,14 +327,14 @@ fn check(
         if let Some(byte) = outside {
             note(1.0, Problem::Outside { output, byte });
         }
+        let rounded = numbers::decode(buffer.dtype, &numbers::encode(buffer.dtype, expected));
         for (at, (got, expected)) in got.chunks(row).zip(expected.chunks(row)).enumerate() {
             let scale = expected.iter().fold(0.0, |scale: f64, value| scale.max(value.abs()));
             for (column, (&got, &expected)) in got.iter().zip(expected).enumerate() {
-                let limit = numbers::limit(buffer.dtype, expected, scale, slack);
-                let rounded = numbers::decode(buffer.dtype, &numbers::encode(buffer.dtype, &[expected]));
-                if rounded == [got] || (got.is_nan() && expected.is_nan()) {
+                if rounded[at * row + column] == got || (got.is_nan() && expected.is_nan()) {
                     continue;
                 }
+                let limit = numbers::limit(buffer.dtype, expected, scale, slack);
                 let factor = (got - expected).abs() / limit;
                 // A NaN is farther off than any number.
                 let factor = if factor.is_nan() { f64::INFINITY } else { factor };
