@@ -260,7 +260,11 @@ impl<T: Scalar> Var<T> {
     /// Its present value.
     #[track_caller]
     pub fn get(self) -> Value<T> {
-        let place = Place::caller();
+        self.get_at(Place::caller())
+    }
+
+    /// Its present value, for an expression of the author at `place`.
+    pub(crate) fn get_at(self, place: Place) -> Value<T> {
         with(|b| {
             let source = ir::Operand::Reg(b.own(self.handle, place));
             let mods = Mods::new(&[Mod::t(T::TY.register())]);
@@ -272,10 +276,14 @@ impl<T: Scalar> Var<T> {
     /// Assigns it.
     #[track_caller]
     pub fn set(self, value: impl Operand<T>) {
-        let place = Place::caller();
-        let value = value.operand();
+        self.set_at(value.value(), Place::caller());
+    }
+
+    /// Assigns it, for a statement of the author at `place`.
+    pub(crate) fn set_at(self, value: Value<T>, place: Place) {
         with(|b| {
             let reg = b.own(self.handle, place);
+            let value = value.operand_in(b, place);
             if T::TY == Ty::Pred
                 && let ir::Operand::Imm(imm) = value
             {

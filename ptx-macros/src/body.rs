@@ -23,7 +23,7 @@ mod patterns;
 mod places;
 mod statements;
 
-pub(crate) use control::block_diverges;
+pub(crate) use control::{block_diverges, block_value_span};
 pub(crate) use literals::expect_block as expect_type;
 pub(crate) use statements::take_host;
 
@@ -194,9 +194,9 @@ impl<'e> Body<'e> {
     }
 
     fn logic(&mut self, left: Expr, right: Expr, span: Span, and: bool) -> Expr {
-        let left = self.staged(left);
+        let left = self.condition(left);
         let (state, label) = self.frame(FrameKind::Arms, "logic", span, None);
-        let right = self.staged(right);
+        let right = self.condition(right);
         self.frames.pop();
         let (path, out) = (stage(span, "Logic"), self.local("out", span));
         Expr::Verbatim(quote_spanned!(span=> {
@@ -224,7 +224,7 @@ impl<'e> Body<'e> {
             return Expr::Cast(syn::ExprCast { expr: Box::new(value), ..expr });
         }
         let path = stage(span, "cast");
-        Expr::Verbatim(quote_spanned!(span=> #path::<_, #ty>(#value)))
+        Expr::Verbatim(quote_spanned!(span=> #path::<_, #ty, _>(#value)))
     }
 
     fn range(&mut self, expr: syn::ExprRange) -> Expr {

@@ -18,6 +18,34 @@ fn parse(item: TokenStream, errors: &Errors) -> Option<DeriveInput> {
     }
 }
 
+/// Signatures of the methods that `#[derive(Spec)]` implements.
+const SPEC_METHODS: [&str; 4] = [
+    "fn infos(_: &'static str, _: &'static str) -> ::std::vec::Vec<::ptxsmith_builder::kernel::FieldInfo>",
+    "fn given(_: &'static str, _: &mut ::ptxsmith_builder::kernel::Fields) -> bool",
+    "fn take(_: &'static str, _: &mut ::ptxsmith_builder::kernel::Fields) \
+     -> ::core::result::Result<Self, ::ptxsmith_builder::kernel::FieldError>",
+    "fn values(&self, _: &'static str) -> ::std::vec::Vec<::ptxsmith_builder::kernel::FieldValue>",
+];
+
+/// Signatures of the methods that `#[derive(Baked)]` implements.
+const BAKED_METHODS: [&str; 3] = [
+    "fn type_name() -> ::std::string::String",
+    "fn parse(_: &str) -> ::core::result::Result<Self, ::std::string::String>",
+    "fn text(&self) -> ::std::string::String",
+];
+
+/// An implementation that is never called, so that a mistake in a derive does not cause others where the type is used.
+fn stub(path: &TokenStream, name: &syn::Ident, methods: &[&str], errors: Errors) -> TokenStream {
+    let methods = methods.iter().filter_map(|method| method.parse::<TokenStream>().ok());
+    let errors = errors.into_tokens();
+    quote! {
+        impl #path for #name {
+            #(#methods { ::core::unreachable!() })*
+        }
+        #errors
+    }
+}
+
 pub(crate) fn spec(item: TokenStream) -> TokenStream {
     let errors = Errors::default();
     let Some(input) = parse(item, &errors) else { return errors.into_tokens() };
@@ -84,7 +112,9 @@ pub(crate) fn spec(item: TokenStream) -> TokenStream {
         values.push(quote!(<#ty as #baked>::values(&self.#ident, #text)));
         idents.push(ident);
     }
-    let errors = errors.into_tokens();
+    if !errors.is_empty() {
+        return stub(&quote!(::ptxsmith_builder::lang::stage::BakedParam), name, &SPEC_METHODS, errors);
+    }
     quote! {
         impl ::ptxsmith_builder::lang::stage::BakedParam for #name {
             fn infos(_: &'static str, _: &'static str) -> ::std::vec::Vec<::ptxsmith_builder::kernel::FieldInfo> {
@@ -116,7 +146,6 @@ pub(crate) fn spec(item: TokenStream) -> TokenStream {
                 values
             }
         }
-        #errors
     }
 }
 
@@ -144,7 +173,9 @@ pub(crate) fn baked(item: TokenStream) -> TokenStream {
     let texts: Vec<String> = variants.iter().map(|variant| kebab_case(variant)).collect();
     let type_name = texts.join("|");
     let listed = texts.join(", ");
-    let errors = errors.into_tokens();
+    if !errors.is_empty() {
+        return stub(&quote!(::ptxsmith_builder::kernel::Baked), name, &BAKED_METHODS, errors);
+    }
     quote! {
         impl ::ptxsmith_builder::kernel::Baked for #name {
             fn type_name() -> ::std::string::String {
@@ -168,6 +199,5 @@ pub(crate) fn baked(item: TokenStream) -> TokenStream {
                 ::std::string::String::from(match self { #(#name::#variants => #texts,)* })
             }
         }
-        #errors
     }
 }

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{FnArg, ItemFn, Pat, ReturnType, Type};
 
-use crate::body::{Body, Kind, Returns, block_diverges, expect_type, take_host};
+use crate::body::{Body, Kind, Returns, block_diverges, block_value_span, expect_type, take_host};
 use crate::errors::Errors;
 use crate::names::{builder, local, register_name, stage};
 use crate::types::{ComputeTypes, allowed};
@@ -56,6 +56,7 @@ pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
         body.expect_result(ty.clone());
     }
     let diverges = block_diverges(&block);
+    let span = block_value_span(&block).unwrap_or(span);
     body.statements(&mut block);
     let early = body.has_early_return();
     drop(body);
@@ -91,10 +92,12 @@ pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
     } else {
         quote!(::core::unreachable!())
     };
+    let unused = (!errors.is_empty()).then(|| quote!(#[allow(unused_variables, reason = "the body has errors")]));
     let errors = errors.into_tokens();
     quote! {
         #(#attrs)*
         #allowed
+        #unused
         #vis #sig {
             #body
         }

@@ -22,6 +22,11 @@ impl Errors {
         self.found.borrow_mut().push(error);
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.found.borrow().len()
+    }
+
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.found.borrow().is_empty()

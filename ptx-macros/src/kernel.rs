@@ -37,13 +37,15 @@ pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
     };
     let options = attrs::Options::parse(attr, &item.sig.ident, &errors);
     check_signature(&item, &errors);
+    let before = errors.count();
     let params = params::parse(&item.sig, &errors);
+    let sound = errors.count() == before;
     let name = options
         .name
         .clone()
         .unwrap_or_else(|| item.sig.ident.to_string().trim_start_matches("r#").to_owned());
     let kernel = Kernel { ty: camel_case(&item.sig.ident), name, options, params, item };
-    let body = kernel.body(&errors);
+    let body = kernel.body(&errors, sound);
     let tokens = emit::kernel(&kernel, body);
     let errors = errors.into_tokens();
     quote!(#tokens #errors)
@@ -75,9 +77,9 @@ fn check_signature(item: &ItemFn, errors: &Errors) {
 }
 
 impl Kernel {
-    /// The function that stages the body; a body with mistakes is left out, so that it causes no others.
-    fn body(&self, errors: &Errors) -> TokenStream {
-        let sound = errors.is_empty();
+    /// The function that stages the body, up to the first statement with a mistake, so that it causes no others.
+    /// Nothing of it is left where the parameters are not `sound`.
+    fn body(&self, errors: &Errors, sound: bool) -> TokenStream {
         let mut walk = Body::new(errors, Returns::Kernel);
         let mut block = (*self.item.block).clone();
         let compute = ComputeTypes::none();
@@ -115,7 +117,7 @@ impl Kernel {
         }
         walk.statements(&mut block);
         let allowed = allowed();
-        let stmts = if errors.is_empty() && sound { block.stmts } else { Vec::new() };
+        let stmts = if sound { block.stmts } else { Vec::new() };
         let unused = if errors.is_empty() {
             quote!()
         } else {

@@ -9,3 +9,4 @@ mod ptxas;
 mod reader;
 mod rope_frequencies;
 mod roundtrip;
+mod ui;

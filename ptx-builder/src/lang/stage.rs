@@ -22,21 +22,21 @@ pub mod loops;
 pub mod operators;
 pub mod registers;
 
-pub use arms::{Arm, Condition, If, Join, Joined, Test, Unify, both, like, matched};
-pub use calls::{Lift, Return, host_return, lift, ret};
-pub use fields::{
-    BakedParam, ByBits, IntoBlock, in_range, infos_with_default, schedule_infos, schedule_values,
+pub use arms::{
+    Arm, Arms, Condition, Decide, HostCondition, If, Join, Joined, KernelCondition, Unify, both, condition, like, matched,
+    neither,
 };
+pub use calls::{Lift, Return, host_return, lift, ret};
+pub use fields::{BakedParam, ByBits, IntoBlock, in_range, infos_with_default, schedule_infos, schedule_values};
 pub use logic::{Connect, Logic};
 pub use loops::{
-    Block, Bounds, Exit, For, IntoSteps, KernelRange, Loop, StepBy, Steps, While, for_loop, range,
+    Block, Bounds, Exit, For, InclusiveBounds, IntoSteps, KernelRange, KernelSteps, Loop, StepBy, Steps, While, for_loop, range,
     range_inclusive, step_by,
 };
 pub use operators::{
-    Cast, CastTo, CompareEq, CompareOrd, Equal, HostIndex, Index, IndexMut, Loaded, Store, Typed, at, at_mut,
-    cast, eq, ge, gt, index, le, lt, ne, store, typed,
+    Cast, CastTo, CompareEq, CompareOrd, Equal, HostIndex, Index, IndexMut, Loaded, Store, Typed, at, at_mut, cast, eq, ge, gt,
+    index, le, lt, ne, store, typed,
 };
 pub use registers::{
-    Assign, IntoVar, NameHost, NameKernel, Named, Naming, Read, Registers, assign, into_var, mark,
-    name_since, read, register,
+    AssignTo, IntoVar, NameHost, NameKernel, Named, Naming, Read, Registers, assign, into_var, mark, name_since, read, register,
 };

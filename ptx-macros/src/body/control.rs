@@ -16,6 +16,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::visit_mut::VisitMut;
 use syn::{Block, Expr, Lit, Pat, Stmt};
 
@@ -73,7 +74,35 @@ pub(super) fn ends_in_literal(expr: &Expr) -> bool {
     }
 }
 
+/// Where the value of an expression stands: behind the statements of a block.
+pub(crate) fn value_span(expr: &Expr) -> Option<Span> {
+    match inner(expr) {
+        Expr::Block(block) => block_value_span(&block.block),
+        Expr::If(expr) => match &expr.else_branch {
+            Some((_, other)) => value_span(other),
+            None => block_value_span(&expr.then_branch),
+        },
+        other => Some(other.span()),
+    }
+}
+
+/// Where the value of a block stands, if it has one.
+pub(crate) fn block_value_span(block: &Block) -> Option<Span> {
+    match block.stmts.last() {
+        Some(Stmt::Expr(expr, None)) => value_span(expr),
+        _ => None,
+    }
+}
+
 impl Body<'_> {
+    /// A condition, staged.
+    pub(super) fn condition(&mut self, condition: Expr) -> TokenStream {
+        let span = condition.span();
+        let condition = self.staged(condition);
+        let path = stage(span, "condition");
+        quote_spanned!(span=> #path(#condition))
+    }
+
     pub(super) fn if_expr(&mut self, expr: syn::ExprIf) -> Expr {
         let otherwise = expr.else_branch.map(|(_, otherwise)| *otherwise);
         if has_let(&expr.cond) {
@@ -89,7 +118,12 @@ impl Body<'_> {
         then: Block,
         otherwise: Option<Expr>,
     ) -> Expr {
-        let condition = self.staged(condition);
+        let condition = self.condition(condition);
+        // Where rustc is to report arms that do not fit together.
+        let joined_at = match (&otherwise, &then) {
+            (Some(other), _) => value_span(other).unwrap_or(span),
+            (None, then) => block_value_span(then).unwrap_or(span),
+        };
         let then_diverges = block_diverges(&then);
         let else_diverges = otherwise.as_ref().is_some_and(diverges);
         let has_else = otherwise.is_some();
@@ -99,7 +133,7 @@ impl Body<'_> {
         let otherwise = otherwise.map(|other| self.staged(other));
         self.frames.pop();
 
-        let (path, arm, both) = (stage(span, "If"), stage(span, "Arm"), stage(span, "both"));
+        let (path, arm) = (stage(joined_at, "If"), stage(span, "Arm"));
         let out = self.local("out", span);
         let arm_body = |value: TokenStream, method: TokenStream, diverges: bool| {
             if diverges {
@@ -118,12 +152,20 @@ impl Body<'_> {
         };
         let types = match (then_diverges, else_diverges) {
             (false, false) => TokenStream::new(),
-            (true, true) => quote_spanned!(span=> let _: &#path<_, (), ()> = &#state;),
-            _ => quote_spanned!(span=> #both(&#state);),
+            (true, true) => {
+                let neither = stage(span, "neither");
+                quote_spanned!(span=> #neither(&#state);)
+            }
+            _ => {
+                let both = stage(span, "both");
+                quote_spanned!(span=> #both(&#state);)
+            }
         };
+        let begin = quote_spanned!(joined_at=> let mut #state = #path::new(););
         let whole = quote_spanned!(span=> {
-            let mut #state = #path::new(#condition, #has_else);
+            #begin
             #types
+            #state.decide(#condition, #has_else);
             #label: loop {
                 match #state.next() {
                     #arm::Then => { #then }
@@ -249,7 +291,7 @@ impl Body<'_> {
                 }))
             });
         }
-        let condition = self.staged(*expr.cond);
+        let condition = self.condition(*expr.cond);
         let (state, label) = self.frame(FrameKind::Loop, "while", span, user);
         let mut body = expr.body;
         self.visit_block_mut(&mut body);

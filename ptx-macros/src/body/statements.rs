@@ -39,7 +39,12 @@ impl Body<'_> {
     /// The statements of a block, in the present scope.
     pub(crate) fn statements(&mut self, block: &mut syn::Block) {
         let stmts = std::mem::take(&mut block.stmts);
+        let before = self.errors.count();
+        let mut sound = 0;
         for stmt in stmts {
+            if self.errors.count() == before {
+                sound = block.stmts.len();
+            }
             match stmt {
                 Stmt::Local(local) => {
                     let tokens = self.local_stmt(local);
@@ -66,6 +71,9 @@ impl Body<'_> {
                 }
                 item @ (Stmt::Item(_) | Stmt::Macro(_)) => block.stmts.push(item),
             }
+        }
+        if self.errors.count() > before {
+            block.stmts.truncate(sound);
         }
     }
 
@@ -111,16 +119,18 @@ impl Body<'_> {
         let staged = ty.as_ref().and_then(|ty| ComputeTypes::none().staged(ty));
         let declared = match (&ty, &staged) {
             (Some(ty), _) if whole_register && is_primitive(ty) => {
-                let path = stage(ty.span(), "register");
-                quote_spanned!(span=> #(#attrs)* let #pat = #path::<#ty>(#value, #first);)
+                let path = stage(value.span(), "register");
+                let value = quote_spanned!(value.span()=> #path::<#ty>(#value, #first));
+                quote_spanned!(span=> #(#attrs)* let #pat = #value;)
             }
             (Some(_), Some(staged)) if !registers.is_empty() => {
                 let lift = stage(span, "lift");
                 quote_spanned!(span=> #(#attrs)* let #pat: #staged = #lift::<#staged, _>(#value);)
             }
             (Some(ty), _) if is_number(ty) => {
-                let typed = stage(ty.span(), "typed");
-                quote_spanned!(span=> #(#attrs)* let #pat = #typed::<#ty, _>(#value);)
+                let typed = stage(value.span(), "typed");
+                let value = quote_spanned!(value.span()=> #typed::<#ty, _, _>(#value));
+                quote_spanned!(span=> #(#attrs)* let #pat = #value;)
             }
             (Some(ty), _) => quote_spanned!(span=> #(#attrs)* let #pat: #ty = #value;),
             (None, _) => quote_spanned!(span=> #(#attrs)* let #pat = #value;),

@@ -388,7 +388,8 @@ fn any_kernel(kernel: &Kernel) -> TokenStream {
             }
             None => quote!(::core::clone::Clone::clone(&self.#ident)),
         };
-        let values = quote!(::ptxsmith_builder::lang::stage::BakedParam::values(&#this, #field));
+        let span = param.ty.span();
+        let values = quote_spanned!(span=> ::ptxsmith_builder::lang::stage::BakedParam::values(&#this, #field));
         if *schedule || field == "schedule" {
             quote!(::ptxsmith_builder::lang::stage::schedule_values(#values))
         } else {
@@ -458,7 +459,8 @@ fn typed_kernel(kernel: &Kernel) -> TokenStream {
     let names: Vec<&Ident> = kernel.baked().map(|param| &param.ident).collect();
     let infos = kernel.baked().map(|param| {
         let (ty, field, doc) = (&param.ty, param.ident.to_string(), &param.doc);
-        let infos = quote!(<#ty as ::ptxsmith_builder::lang::stage::BakedParam>::infos(#field, #doc));
+        let span = ty.span();
+        let infos = quote_spanned!(span=> <#ty as ::ptxsmith_builder::lang::stage::BakedParam>::infos(#field, #doc));
         match &param.role {
             Role::Baked { schedule, .. } if *schedule || field == "schedule" => {
                 quote!(::ptxsmith_builder::lang::stage::schedule_infos(#infos))
@@ -468,7 +470,8 @@ fn typed_kernel(kernel: &Kernel) -> TokenStream {
     });
     let takes = kernel.baked().map(|param| {
         let (ident, ty, field) = (&param.ident, &param.ty, param.ident.to_string());
-        quote!(let #ident = <#ty as ::ptxsmith_builder::lang::stage::BakedParam>::take(#field, fields)?;)
+        let span = ty.span();
+        quote_spanned!(span=> let #ident = <#ty as ::ptxsmith_builder::lang::stage::BakedParam>::take(#field, fields)?;)
     });
     quote! {
         impl ::ptxsmith_builder::kernel::Kernel for #ty {

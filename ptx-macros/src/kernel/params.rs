@@ -110,7 +110,9 @@ fn param(input: &FnArg, errors: &Errors) -> Option<Param> {
             return None;
         }
     };
+    let before = errors.count();
     check(&pat.ident, &ty, &role, when.as_ref(), errors);
+    let (ty, when) = if errors.count() == before { (ty, when) } else { repaired(ty, &role, when) };
     Some(Param {
         ident: pat.ident.clone(),
         ty,
@@ -119,6 +121,23 @@ fn param(input: &FnArg, errors: &Errors) -> Option<Param> {
         mutable: pat.mutability.is_some(),
         doc: doc_text(&typed.attrs),
     })
+}
+
+/// A type that fits the role, so that one mistake does not cause others.
+fn repaired(ty: Type, role: &Role, when: Option<Expr>) -> (Type, Option<Expr>) {
+    let inner = option_of(&ty).cloned().unwrap_or(ty);
+    let inner: Type = match role {
+        Role::Baked { .. } => return (inner, None),
+        Role::Size { .. } => syn::parse_quote!(u32),
+        Role::Scalar { stride_of: Some(_) } => syn::parse_quote!(i64),
+        Role::Scalar { .. } if !is_primitive(&inner) => syn::parse_quote!(f32),
+        Role::Buffer { .. } if !is_view(&inner) => syn::parse_quote!(::ptxsmith_builder::lang::Global),
+        Role::Scalar { .. } | Role::Buffer { .. } => inner,
+    };
+    match (&when, role) {
+        (Some(_), Role::Size { .. }) | (None, _) => (inner, None),
+        (Some(_), _) => (syn::parse_quote!(::core::option::Option<#inner>), when),
+    }
 }
 
 fn last_segment(ty: &Type) -> Option<String> {

@@ -3,12 +3,75 @@
 //! The expansion of an `if` is a short loop over [`If::next`]: a host condition asks for one arm, a kernel condition for
 //! both, and emits the branch and the labels between them. No arm is a closure, so `break`, `continue` and borrows stay native.
 
-use std::marker::PhantomData;
-
 use super::registers::{Registers, here};
 use crate::builder::{Label, with};
-use crate::ir::Guard;
-use crate::value::{Scalar, Value};
+use crate::ir::{Guard, Place};
+use crate::value::Value;
+
+/// What can stand behind `if`, `while`, `&&` and `||`: a `bool` or a `Value<bool>`.
+#[diagnostic::on_unimplemented(
+    message = "a condition is a `bool` or a `Value<bool>`, found `{Self}`",
+    label = "not a condition",
+    note = "compare a number, for example with `!= 0`"
+)]
+pub trait Condition<K> {
+    /// Which of the two it is.
+    fn condition(self) -> K;
+}
+
+/// A condition that is known while the text is made.
+#[derive(Debug, Clone, Copy)]
+pub struct HostCondition(pub bool);
+
+/// A condition of the running kernel.
+#[derive(Debug, Clone, Copy)]
+pub struct KernelCondition(pub Value<bool>);
+
+impl Condition<HostCondition> for bool {
+    fn condition(self) -> HostCondition {
+        HostCondition(self)
+    }
+}
+
+impl Condition<KernelCondition> for Value<bool> {
+    fn condition(self) -> KernelCondition {
+        KernelCondition(self)
+    }
+}
+
+/// `value` as a condition.
+pub fn condition<C: Condition<K>, K>(value: C) -> K {
+    value.condition()
+}
+
+/// Either kind of condition.
+pub trait Decide: Copy {
+    /// The value, if it is known while the text is made.
+    fn known(self) -> Option<bool>;
+
+    /// The predicate.
+    fn predicate(self) -> Value<bool>;
+}
+
+impl Decide for HostCondition {
+    fn known(self) -> Option<bool> {
+        Some(self.0)
+    }
+
+    fn predicate(self) -> Value<bool> {
+        Value::constant(self.0)
+    }
+}
+
+impl Decide for KernelCondition {
+    fn known(self) -> Option<bool> {
+        self.0.known().map(|bits| bits != 0)
+    }
+
+    fn predicate(self) -> Value<bool> {
+        self.0
+    }
+}
 
 /// What an `if` asks for next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,25 +84,22 @@ pub enum Arm<T> {
     End(T),
 }
 
-/// Values of the two arms of an `if` on a host condition: equal types, or a kernel value and a constant of its type.
+/// Values of the two arms of an `if` on a host condition, joined as `O`: equal types, or a kernel value and a constant of
+/// its type.
 #[diagnostic::on_unimplemented(
     message = "`if` and `else` have incompatible types: `{Self}` and `{B}`",
     label = "the arms must have one type"
 )]
-pub trait Join<B> {
-    /// The type of the `if`.
-    type Out;
-
+pub trait Join<B, O> {
     /// From the first arm.
-    fn first(self) -> Self::Out;
+    fn first(self) -> O;
 
     /// From the second arm.
-    fn second(other: B) -> Self::Out;
+    fn second(other: B) -> O;
 }
 
-impl<T> Join<T> for T {
-    type Out = T;
-
+#[diagnostic::do_not_recommend]
+impl<T> Join<T, T> for T {
     fn first(self) -> T {
         self
     }
@@ -49,104 +109,66 @@ impl<T> Join<T> for T {
     }
 }
 
-/// Values of the two arms of an `if` on a kernel condition: kernel values or constants of one type, or tuples or arrays of these.
+/// Values of the two arms of an `if` on a kernel condition, joined as `O`: kernel values or constants of one type, or tuples or
+/// arrays of these.
 #[diagnostic::on_unimplemented(
     message = "`if` and `else` on a kernel condition have incompatible types: `{Self}` and `{B}`",
     label = "the arms must give kernel values of one type, constants of that type, or tuples or arrays of these",
-    note = "both arms run when the kernel runs, so only values that registers hold can come out of them"
+    note = "both arms run when the kernel runs, so only what registers hold can come out of them"
 )]
-pub trait Unify<B> {
-    /// The type of the `if`.
-    type Out: Registers;
-
+pub trait Unify<B, O: Registers> {
     /// From the first arm.
-    fn left(self) -> Self::Out;
+    fn left(self) -> O;
 
     /// From the second arm.
-    fn right(other: B) -> Self::Out;
-}
-
-impl<T: Scalar> Unify<Value<T>> for Value<T> {
-    type Out = Value<T>;
-
-    fn left(self) -> Value<T> {
-        self
-    }
-
-    fn right(other: Value<T>) -> Value<T> {
-        other
-    }
+    fn right(other: B) -> O;
 }
 
 macro_rules! constants {
     ($($ty:ty)*) => {$(
-        constants!(@ Join first second: $ty, Value<$ty>; |a| Value::constant(a), |b| b);
-        constants!(@ Join first second: Value<$ty>, $ty; |a| a, |b| Value::constant(b));
-        constants!(@ Unify left right: $ty, Value<$ty>; |a| Value::constant(a), |b| b);
-        constants!(@ Unify left right: Value<$ty>, $ty; |a| a, |b| Value::constant(b));
-        constants!(@ Unify left right: $ty, $ty; |a| Value::constant(a), |b| Value::constant(b));
+        constants!(@ Join first second $ty: $ty, Value<$ty>; |a| Value::constant(a), |b| b);
+        constants!(@ Join first second $ty: Value<$ty>, $ty; |a| a, |b| Value::constant(b));
+        constants!(@ Unify left right $ty: Value<$ty>, Value<$ty>; |a| a, |b| b);
+        constants!(@ Unify left right $ty: $ty, Value<$ty>; |a| Value::constant(a), |b| b);
+        constants!(@ Unify left right $ty: Value<$ty>, $ty; |a| a, |b| Value::constant(b));
+        constants!(@ Unify left right $ty: $ty, $ty; |a| Value::constant(a), |b| Value::constant(b));
     )*};
-    (@ $trait:ident $first:ident $second:ident: $a:ty, $b:ty; |$x:ident| $from_a:expr, |$y:ident| $from_b:expr) => {
-        impl $trait<$b> for $a {
-            type Out = Value<<$a as ScalarOf>::Scalar>;
-
-            fn $first(self) -> Self::Out {
+    (@ $trait:ident $first:ident $second:ident $ty:ty: $a:ty, $b:ty; |$x:ident| $from_a:expr, |$y:ident| $from_b:expr) => {
+        impl $trait<$b, Value<$ty>> for $a {
+            fn $first(self) -> Value<$ty> {
                 let $x = self;
                 $from_a
             }
 
-            fn $second($y: $b) -> Self::Out {
+            fn $second($y: $b) -> Value<$ty> {
                 $from_b
             }
         }
     };
 }
 
-/// The compute type of a value or a constant.
-pub trait ScalarOf {
-    /// That type.
-    type Scalar: Scalar;
-}
-
-impl<T: Scalar> ScalarOf for Value<T> {
-    type Scalar = T;
-}
-
-macro_rules! scalar_of {
-    ($($ty:ty)*) => {$(
-        impl ScalarOf for $ty {
-            type Scalar = $ty;
-        }
-    )*};
-}
-
-scalar_of!(f32 f64 u32 i32 u64 i64 u16 bool);
 constants!(f32 f64 u32 i32 u64 i64 u16 bool);
 
-impl<A: Unify<B>, B, const N: usize> Unify<[B; N]> for [A; N] {
-    type Out = [A::Out; N];
-
-    fn left(self) -> Self::Out {
+impl<A: Unify<B, O>, B, O: Registers, const N: usize> Unify<[B; N], [O; N]> for [A; N] {
+    fn left(self) -> [O; N] {
         self.map(A::left)
     }
 
-    fn right(other: [B; N]) -> Self::Out {
+    fn right(other: [B; N]) -> [O; N] {
         other.map(A::right)
     }
 }
 
 macro_rules! tuples {
-    ($(($($a:ident $b:ident $at:tt),*))*) => {$(
-        impl<$($a: Unify<$b>, $b),*> Unify<($($b,)*)> for ($($a,)*) {
-            type Out = ($($a::Out,)*);
-
+    ($(($($a:ident $b:ident $o:ident $at:tt),*))*) => {$(
+        impl<$($a: Unify<$b, $o>, $b, $o: Registers),*> Unify<($($b,)*), ($($o,)*)> for ($($a,)*) {
             #[allow(clippy::unused_unit, reason = "the empty tuple has no elements")]
-            fn left(self) -> Self::Out {
+            fn left(self) -> ($($o,)*) {
                 ($(self.$at.left(),)*)
             }
 
             #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no elements")]
-            fn right(other: ($($b,)*)) -> Self::Out {
+            fn right(other: ($($b,)*)) -> ($($o,)*) {
                 ($($a::right(other.$at),)*)
             }
         }
@@ -155,115 +177,70 @@ macro_rules! tuples {
 
 tuples! {
     ()
-    (A AO 0)
-    (A AO 0, B BO 1)
-    (A AO 0, B BO 1, C CO 2)
-    (A AO 0, B BO 1, C CO 2, D DO 3)
-    (A AO 0, B BO 1, C CO 2, D DO 3, E EO 4)
-    (A AO 0, B BO 1, C CO 2, D DO 3, E EO 4, F FO 5)
+    (A AB AO 0)
+    (A AB AO 0, B BB BO 1)
+    (A AB AO 0, B BB BO 1, C CB CO 2)
+    (A AB AO 0, B BB BO 1, C CB CO 2, D DB DO 3)
+    (A AB AO 0, B BB BO 1, C CB CO 2, D DB DO 3, E EB EO 4)
+    (A AB AO 0, B BB BO 1, C CB CO 2, D DB DO 3, E EB EO 4, F FB FO 5)
 }
 
-/// What can stand behind `if`, `while`, `!`, `&&` and `||`: a `bool` or a `Value<bool>`.
-#[diagnostic::on_unimplemented(
-    message = "a condition is a `bool` or a `Value<bool>`, found `{Self}`",
-    label = "not a condition",
-    note = "compare a number, for example with `!= 0`"
-)]
-pub trait Test: Copy {
-    /// The host value, if it is known while the text is made.
-    fn known(self) -> Option<bool>;
-
-    /// The predicate.
-    fn predicate(self) -> Value<bool>;
-}
-
-impl Test for bool {
-    fn known(self) -> Option<bool> {
-        Some(self)
-    }
-
-    fn predicate(self) -> Value<bool> {
-        Value::constant(self)
-    }
-}
-
-impl Test for Value<bool> {
-    fn known(self) -> Option<bool> {
-        Value::known(self).map(|bits| bits != 0)
-    }
-
-    fn predicate(self) -> Value<bool> {
-        self
-    }
-}
-
-/// A condition whose arms have the types `A` and `B`.
-pub trait Condition<A, B>: Test {
-    /// The type of the `if`.
-    type Out;
-    /// The registers that join the arms.
-    type Slot: Copy;
-
-    /// The value of the first arm, where it is the only one.
-    fn first(value: A) -> Self::Out;
-    /// The value of the second arm, where it is the only one.
-    fn second(value: B) -> Self::Out;
+/// How a condition of kind `Self` joins the values `A` and `B` of its arms as `O`, through registers `S`.
+pub trait Arms<A, B, O, S>: Decide {
+    /// The value of the first arm.
+    fn first(value: A) -> O;
+    /// The value of the second arm.
+    fn second(value: B) -> O;
     /// New registers.
-    fn slot() -> Self::Slot;
-    /// Assigns the value of an arm of several.
-    #[track_caller]
-    fn assign(value: Self::Out, slot: Self::Slot) -> Option<Self::Out>;
-    /// The joined value.
-    fn joined(slot: Self::Slot) -> Option<Self::Out>;
+    fn declare() -> S;
+    /// Assigns the registers where several arms run; gives the value back where one does.
+    fn assign(value: O, slot: S, place: Place) -> Option<O>;
+    /// What the registers hold.
+    fn settled(slot: S) -> Option<O>;
 }
 
-impl<A: Join<B>, B> Condition<A, B> for bool {
-    type Out = A::Out;
-    type Slot = ();
-
-    fn first(value: A) -> A::Out {
+#[diagnostic::do_not_recommend]
+impl<A: Join<B, O>, B, O> Arms<A, B, O, ()> for HostCondition {
+    fn first(value: A) -> O {
         value.first()
     }
 
-    fn second(value: B) -> A::Out {
+    fn second(value: B) -> O {
         A::second(value)
     }
 
-    fn slot() {}
+    fn declare() {}
 
-    fn assign(value: A::Out, (): ()) -> Option<A::Out> {
+    fn assign(value: O, (): (), _: Place) -> Option<O> {
         Some(value)
     }
 
-    fn joined((): ()) -> Option<A::Out> {
+    fn settled((): ()) -> Option<O> {
         None
     }
 }
 
-impl<A: Unify<B>, B> Condition<A, B> for Value<bool> {
-    type Out = A::Out;
-    type Slot = <A::Out as Registers>::Vars;
-
-    fn first(value: A) -> A::Out {
+#[diagnostic::do_not_recommend]
+impl<A: Unify<B, O>, B, O: Registers> Arms<A, B, O, O::Vars> for KernelCondition {
+    fn first(value: A) -> O {
         value.left()
     }
 
-    fn second(value: B) -> A::Out {
+    fn second(value: B) -> O {
         A::right(value)
     }
 
-    fn slot() -> Self::Slot {
-        <A::Out as Registers>::declare()
+    fn declare() -> O::Vars {
+        O::declare()
     }
 
-    #[track_caller]
-    fn assign(value: A::Out, slot: Self::Slot) -> Option<A::Out> {
-        value.assign_to(slot);
+    fn assign(value: O, slot: O::Vars, place: Place) -> Option<O> {
+        value.assign_to(slot, place);
         None
     }
 
-    fn joined(slot: Self::Slot) -> Option<A::Out> {
-        Some(<A::Out as Registers>::settled(slot))
+    fn settled(slot: O::Vars) -> Option<O> {
+        Some(O::settled(slot))
     }
 }
 
@@ -275,49 +252,80 @@ enum Step {
     Done,
 }
 
-/// An `if` that is being staged.
+/// An `if` that is being staged. Its methods have no bounds of their own, so that a mistake is reported once: by
+/// [`new`](If::new), which the expansion places at the value of the second arm.
 #[derive(Debug)]
-pub struct If<C: Condition<A, B>, A, B> {
-    condition: C,
+pub struct If<K, A, B, O, S> {
+    condition: Option<(Option<bool>, Value<bool>)>,
     step: Step,
     /// Labels behind the first arm and behind the whole; present while a branch is open.
     labels: Option<(Label, Label)>,
     otherwise: bool,
-    slot: Option<C::Slot>,
-    arms: PhantomData<fn(A, B)>,
+    slot: Option<S>,
+    decide: fn(K) -> (Option<bool>, Value<bool>),
+    first: fn(A) -> O,
+    second: fn(B) -> O,
+    declare: fn() -> S,
+    assign: fn(O, S, Place) -> Option<O>,
+    settled: fn(S) -> Option<O>,
 }
 
-impl<C: Condition<A, B>, A, B> If<C, A, B> {
-    /// Begins; `otherwise` says whether there is an `else`.
-    pub fn new(condition: C, otherwise: bool) -> If<C, A, B> {
-        If { condition, step: Step::Start, labels: None, otherwise, slot: None, arms: PhantomData }
+impl<K: Arms<A, B, O, S>, A, B, O, S> Default for If<K, A, B, O, S> {
+    fn default() -> Self {
+        If::new()
+    }
+}
+
+impl<K: Arms<A, B, O, S>, A, B, O, S> If<K, A, B, O, S> {
+    /// An `if` whose condition is of kind `K`.
+    pub fn new() -> Self {
+        If {
+            condition: None,
+            step: Step::Start,
+            labels: None,
+            otherwise: false,
+            slot: None,
+            decide: |condition| (condition.known(), condition.predicate()),
+            first: K::first,
+            second: K::second,
+            declare: K::declare,
+            assign: K::assign,
+            settled: K::settled,
+        }
+    }
+}
+
+impl<K, A, B, O, S: Copy> If<K, A, B, O, S> {
+    /// Takes the condition; `otherwise` says whether there is an `else`.
+    pub fn decide(&mut self, condition: K, otherwise: bool) {
+        self.condition = Some((self.decide)(condition));
+        self.otherwise = otherwise;
     }
 
     /// What comes next.
     #[track_caller]
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot hand out the joined value last")]
-    pub fn next(&mut self) -> Arm<C::Out> {
+    pub fn next(&mut self) -> Arm<O> {
         let place = here();
         match (self.step, self.labels) {
-            (Step::Start, _) => match self.condition.known() {
-                Some(true) => {
+            (Step::Start, _) => match self.condition {
+                Some((Some(true), _)) => {
                     self.step = Step::Then;
                     Arm::Then
                 }
-                Some(false) => {
-                    self.step = Step::Else;
-                    Arm::Else
-                }
-                None => {
-                    let pred = self.condition.predicate().reg();
+                Some((None, predicate)) => {
+                    let pred = predicate.reg();
                     with(|b| {
-                        let labels =
-                            (b.label(if self.otherwise { "else" } else { "endif" }), b.label("endif"));
+                        let labels = (b.label(if self.otherwise { "else" } else { "endif" }), b.label("endif"));
                         b.branch(Guard { pred, negated: true }, labels.0, place);
                         self.labels = Some(labels);
                     });
                     self.step = Step::Then;
                     Arm::Then
+                }
+                Some((Some(false), _)) | None => {
+                    self.step = Step::Else;
+                    Arm::Else
                 }
             },
             (Step::Then, Some((other, end))) if self.otherwise => {
@@ -340,12 +348,12 @@ impl<C: Condition<A, B>, A, B> If<C, A, B> {
         }
     }
 
-    fn end(&mut self) -> Arm<C::Out> {
+    fn end(&mut self) -> Arm<O> {
         self.step = Step::Done;
         self.labels = None;
         // Without a slot no arm gave a value, and what follows is unreachable.
-        let slot = self.slot.unwrap_or_else(C::slot);
-        match C::joined(slot) {
+        let slot = self.slot.unwrap_or_else(self.declare);
+        match (self.settled)(slot) {
             Some(value) => Arm::End(value),
             None => unreachable!("a host condition leaves through its one arm"),
         }
@@ -353,23 +361,22 @@ impl<C: Condition<A, B>, A, B> If<C, A, B> {
 
     /// Takes the value of the first arm; `Some` is the value of the `if`.
     #[track_caller]
-    pub fn then(&mut self, value: A) -> Option<C::Out> {
-        self.take(C::first(value))
+    pub fn then(&mut self, value: A) -> Option<O> {
+        self.take((self.first)(value), here())
     }
 
     /// Takes the value of the second arm; `Some` is the value of the `if`.
     #[track_caller]
-    pub fn otherwise(&mut self, value: B) -> Option<C::Out> {
-        self.take(C::second(value))
+    pub fn otherwise(&mut self, value: B) -> Option<O> {
+        self.take((self.second)(value), here())
     }
 
-    #[track_caller]
-    fn take(&mut self, value: C::Out) -> Option<C::Out> {
+    fn take(&mut self, value: O, place: Place) -> Option<O> {
         if self.labels.is_none() {
             return Some(value);
         }
-        let slot = *self.slot.get_or_insert_with(C::slot);
-        C::assign(value, slot)
+        let slot = *self.slot.get_or_insert_with(self.declare);
+        (self.assign)(value, slot, place)
     }
 
     /// Whether a branch of the kernel is open: a jump out of an arm must be emitted, it cannot be native.
@@ -379,30 +386,36 @@ impl<C: Condition<A, B>, A, B> If<C, A, B> {
 }
 
 /// `constant` as an element beside `other`: a kernel value, if that is one.
-pub fn like<A: Join<B>, B>(_: &A, constant: B) -> A::Out {
+pub fn like<A: Join<B, O>, B, O>(_: &A, constant: B) -> O {
     A::second(constant)
 }
 
 /// Says that one arm never ends, so that the other alone determines the type.
-pub fn both<C: Condition<T, T>, T>(_: &If<C, T, T>) {}
+pub fn both<K, T, O, S>(_: &If<K, T, T, O, S>) {}
+
+/// Says that neither arm ends.
+pub fn neither<K, O, S>(_: &If<K, (), (), O, S>) {}
 
 /// Joins the arms of a native `if let` or `match`.
 #[derive(Debug)]
-pub struct Joined<A: Join<B>, B>(PhantomData<fn(A, B)>);
-
-/// An `if let` whose arms have the types `A` and `B`.
-pub fn matched<A: Join<B>, B>() -> Joined<A, B> {
-    Joined(PhantomData)
+pub struct Joined<A, B, O> {
+    first: fn(A) -> O,
+    second: fn(B) -> O,
 }
 
-impl<A: Join<B>, B> Joined<A, B> {
+/// An `if let` whose arms have the types `A` and `B`.
+pub fn matched<A: Join<B, O>, B, O>() -> Joined<A, B, O> {
+    Joined { first: A::first, second: A::second }
+}
+
+impl<A, B, O> Joined<A, B, O> {
     /// The value of the first arm.
-    pub fn then(&self, value: A) -> A::Out {
-        value.first()
+    pub fn then(&self, value: A) -> O {
+        (self.first)(value)
     }
 
     /// The value of the second arm.
-    pub fn otherwise(&self, value: B) -> A::Out {
-        A::second(value)
+    pub fn otherwise(&self, value: B) -> O {
+        (self.second)(value)
     }
 }

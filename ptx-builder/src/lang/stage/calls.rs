@@ -25,7 +25,7 @@ pub fn host_return() {
 
 /// A value that becomes a `T`: a kernel value, a constant of its type, or a tuple or array of these.
 #[diagnostic::on_unimplemented(
-    message = "expected a kernel value of type `{T}`, found `{Self}`",
+    message = "expected `{T}`, found `{Self}`",
     label = "does not have the type of the signature",
     note = "kernel values are never converted silently: write `as` to convert"
 )]
@@ -101,7 +101,7 @@ impl<R: Registers> Return<R> {
         let place = here();
         let (label, vars) =
             *self.pending.get_or_insert_with(|| (with(|b| b.label("returned")), R::declare()));
-        value.lift().assign_to(vars);
+        value.lift().assign_to(vars, place);
         with(|b| b.jump(label, place));
     }
 
@@ -112,7 +112,7 @@ impl<R: Registers> Return<R> {
         match self.pending.take() {
             None => value,
             Some((label, vars)) => {
-                value.assign_to(vars);
+                value.assign_to(vars, here());
                 with(|b| b.place(label));
                 R::settled(vars)
             }

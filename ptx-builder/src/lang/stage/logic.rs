@@ -3,7 +3,7 @@
 //! The right side runs only where the left one does not decide, so it stands behind a branch; where it turns out to be a few
 //! instructions without effect, the branch is taken back and one `and.pred` or `or.pred` joins the sides.
 
-use super::arms::Test;
+use super::arms::{Decide, HostCondition, KernelCondition};
 use super::registers::here;
 use crate::builder::{Label, with};
 use crate::ir::Guard;
@@ -12,32 +12,22 @@ use crate::value::{Value, Var};
 /// Instructions of a right side that are cheaper than a branch around them.
 const CHEAP: usize = 4;
 
-/// The sides of `&&` and `||`: two `bool`s, or at least one `Value<bool>`.
-#[diagnostic::on_unimplemented(
-    message = "`&&` and `||` join `bool`s and `Value<bool>`s, found `{Self}` and `{R}`",
-    label = "not a condition",
-    note = "compare a number, for example with `!= 0`"
-)]
-pub trait Connect<R>: Test {
-    /// `bool`, or `Value<bool>`.
-    type Out;
-
+/// The two sides of `&&` and `||`, and the result `O`: a `bool` if both sides are, else a `Value<bool>`.
+pub trait Connect<R, O>: Decide {
     /// A side that alone decides.
-    fn left(value: bool) -> Self::Out;
+    fn left(value: bool) -> O;
     /// The right side, where it alone decides.
-    fn right(value: R) -> Self::Out;
+    fn right(value: R) -> O;
     /// The joined predicate; `None` where nothing is to be joined.
-    fn joined(value: Value<bool>) -> Option<Self::Out>;
+    fn joined(value: Value<bool>) -> Option<O>;
 }
 
-impl Connect<bool> for bool {
-    type Out = bool;
-
+impl Connect<HostCondition, bool> for HostCondition {
     fn left(value: bool) -> bool {
         value
     }
-    fn right(value: bool) -> bool {
-        value
+    fn right(value: HostCondition) -> bool {
+        value.0
     }
     fn joined(_: Value<bool>) -> Option<bool> {
         None
@@ -45,10 +35,8 @@ impl Connect<bool> for bool {
 }
 
 macro_rules! kernel_sides {
-    ($($left:ty, $right:ty;)*) => {$(
-        impl Connect<$right> for $left {
-            type Out = Value<bool>;
-
+    ($($left:ident $right:ident;)*) => {$(
+        impl Connect<$right, Value<bool>> for $left {
             fn left(value: bool) -> Value<bool> {
                 Value::constant(value)
             }
@@ -63,9 +51,9 @@ macro_rules! kernel_sides {
 }
 
 kernel_sides! {
-    bool, Value<bool>;
-    Value<bool>, bool;
-    Value<bool>, Value<bool>;
+    HostCondition KernelCondition;
+    KernelCondition HostCondition;
+    KernelCondition KernelCondition;
 }
 
 /// The branch around the right side.
@@ -81,23 +69,23 @@ struct Open {
 
 /// An `&&` or `||` that is being staged.
 #[derive(Debug)]
-pub struct Logic<L: Connect<R>, R> {
+pub struct Logic<L, R, O> {
     left: L,
     and: bool,
     started: bool,
     open: Option<Open>,
-    right: std::marker::PhantomData<fn(R)>,
+    sides: std::marker::PhantomData<fn(R) -> O>,
 }
 
-impl<L: Connect<R>, R: Test> Logic<L, R> {
+impl<L: Connect<R, O>, R: Decide, O> Logic<L, R, O> {
     /// Begins: `left && …` or `left || …`.
-    pub fn new(left: L, and: bool) -> Logic<L, R> {
-        Logic { left, and, started: false, open: None, right: std::marker::PhantomData }
+    pub fn new(left: L, and: bool) -> Logic<L, R, O> {
+        Logic { left, and, started: false, open: None, sides: std::marker::PhantomData }
     }
 
     /// The result; `None` asks for the right side first.
     #[track_caller]
-    pub fn result(&mut self) -> Option<L::Out> {
+    pub fn result(&mut self) -> Option<O> {
         let place = here();
         if std::mem::replace(&mut self.started, true) {
             // The right side jumped away: what is left is where the left side decided.
@@ -124,7 +112,7 @@ impl<L: Connect<R>, R: Test> Logic<L, R> {
 
     /// Takes the right side; `Some` is the result.
     #[track_caller]
-    pub fn right(&mut self, right: R) -> Option<L::Out> {
+    pub fn right(&mut self, right: R) -> Option<O> {
         let Some(open) = self.open.take() else { return Some(L::right(right)) };
         let (left, value) = (self.left.predicate(), right.predicate());
         if with(|b| b.take_back_branch(open.at, open.end, CHEAP)) {

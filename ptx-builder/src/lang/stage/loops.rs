@@ -7,7 +7,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use super::arms::Test;
+use super::arms::Decide;
 use super::calls::Lift;
 use super::registers::{Registers, here};
 use crate::builder::{Label, with};
@@ -150,25 +150,21 @@ pub struct For<S: Steps> {
     label = "not a range or an iterator",
     note = "a range whose bounds or step are kernel values becomes a loop of the kernel, an iterator of host values is unrolled"
 )]
-pub trait IntoSteps {
-    /// The steps.
-    type Steps: Steps;
-
+pub trait IntoSteps<S: Steps> {
     /// Begins; `name` is that of the loop variable.
-    fn into_steps(self, name: &'static str) -> Self::Steps;
+    fn into_steps(self, name: &'static str) -> S;
 }
 
-impl<I: IntoIterator> IntoSteps for I {
-    type Steps = I::IntoIter;
-
+#[diagnostic::do_not_recommend]
+impl<I: IntoIterator> IntoSteps<I::IntoIter> for I {
     fn into_steps(self, _: &'static str) -> I::IntoIter {
         self.into_iter()
     }
 }
 
 /// `for name in steps`.
-pub fn for_loop<I: IntoSteps>(steps: I, name: &'static str) -> For<I::Steps> {
-    For { exits: Exits::new(<I::Steps as Steps>::KERNEL, name), steps: steps.into_steps(name) }
+pub fn for_loop<I: IntoSteps<S>, S: Steps>(steps: I, name: &'static str) -> For<S> {
+    For { exits: Exits::new(S::KERNEL, name), steps: steps.into_steps(name) }
 }
 
 impl<S: Steps> For<S> {
@@ -246,9 +242,7 @@ pub struct KernelSteps<T: Int> {
     done: bool,
 }
 
-impl<T: One> IntoSteps for KernelRange<T> {
-    type Steps = KernelSteps<T>;
-
+impl<T: One> IntoSteps<KernelSteps<T>> for KernelRange<T> {
     fn into_steps(self, name: &'static str) -> KernelSteps<T> {
         KernelSteps { range: self, name, open: None, done: false }
     }
@@ -340,35 +334,37 @@ impl<T: One> Steps for KernelSteps<T> {
     }
 }
 
-/// The bounds of `a..b`: two host integers of one type, or at least one kernel value.
+/// The bounds of `a..b`, which is an `R`: two host integers of one type, or at least one kernel value.
 #[diagnostic::on_unimplemented(
-    message = "the bounds of a range have different types: `{Self}` and `{B}`",
+    message = "the bounds of a range are integers of one type, found `{Self}` and `{B}`",
     label = "expected integers, or kernel values, of one type",
     note = "kernel values are never converted silently: write `as` to convert"
 )]
-pub trait Bounds<B> {
+pub trait Bounds<B, R> {
     /// `a..b`.
-    type Range;
-    /// `a..=b`.
-    type Inclusive;
+    fn range(self, end: B) -> R;
+}
 
-    /// `a..b`.
-    fn range(self, end: B) -> Self::Range;
-
+/// The bounds of `a..=b`, which is an `R`.
+#[diagnostic::on_unimplemented(
+    message = "the bounds of a range are integers of one type, found `{Self}` and `{B}`",
+    label = "expected integers, or kernel values, of one type",
+    note = "kernel values are never converted silently: write `as` to convert"
+)]
+pub trait InclusiveBounds<B, R> {
     /// `a..=b`.
-    fn inclusive(self, end: B) -> Self::Inclusive;
+    fn inclusive(self, end: B) -> R;
 }
 
 macro_rules! host_bounds {
     ($($ty:ty)*) => {$(
-        impl Bounds<$ty> for $ty {
-            type Range = Range<$ty>;
-            type Inclusive = RangeInclusive<$ty>;
-
+        impl Bounds<$ty, Range<$ty>> for $ty {
             fn range(self, end: $ty) -> Range<$ty> {
                 self..end
             }
+        }
 
+        impl InclusiveBounds<$ty, RangeInclusive<$ty>> for $ty {
             fn inclusive(self, end: $ty) -> RangeInclusive<$ty> {
                 self..=end
             }
@@ -379,15 +375,40 @@ macro_rules! host_bounds {
 host_bounds!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize u128 i128 char);
 
 macro_rules! kernel_bounds {
-    ([$($generic:ident)?] $a:ty, $b:ty, $ty:ty) => {
-        impl $(<$generic: One>)? Bounds<$b> for $a {
-            type Range = KernelRange<$ty>;
-            type Inclusive = KernelRange<$ty>;
+    ($($ty:ty)*) => {$(
+        kernel_bounds!(@ $ty: Value<$ty>, Value<$ty>);
+        kernel_bounds!(@ $ty: $ty, Value<$ty>);
+        kernel_bounds!(@ $ty: Value<$ty>, $ty);
 
+        impl StepBy<Value<$ty>, KernelRange<$ty>> for Range<$ty> {
+            #[track_caller]
+            fn stepped(self, step: Value<$ty>) -> KernelRange<$ty> {
+                KernelRange::new(self.start, self.end).step_by(step)
+            }
+        }
+
+        impl StepBy<Value<$ty>, KernelRange<$ty>> for KernelRange<$ty> {
+            #[track_caller]
+            fn stepped(self, step: Value<$ty>) -> KernelRange<$ty> {
+                self.step_by(step)
+            }
+        }
+
+        impl StepBy<$ty, KernelRange<$ty>> for KernelRange<$ty> {
+            #[track_caller]
+            fn stepped(self, step: $ty) -> KernelRange<$ty> {
+                self.step_by(step)
+            }
+        }
+    )*};
+    (@ $ty:ty: $a:ty, $b:ty) => {
+        impl Bounds<$b, KernelRange<$ty>> for $a {
             fn range(self, end: $b) -> KernelRange<$ty> {
                 KernelRange::new(self, end)
             }
+        }
 
+        impl InclusiveBounds<$b, KernelRange<$ty>> for $a {
             fn inclusive(self, end: $b) -> KernelRange<$ty> {
                 KernelRange { inclusive: true, ..KernelRange::new(self, end) }
             }
@@ -395,65 +416,42 @@ macro_rules! kernel_bounds {
     };
 }
 
-kernel_bounds!([T] Value<T>, Value<T>, T);
-kernel_bounds!([] u32, Value<u32>, u32);
-kernel_bounds!([] Value<u32>, u32, u32);
-kernel_bounds!([] i32, Value<i32>, i32);
-kernel_bounds!([] Value<i32>, i32, i32);
-kernel_bounds!([] u64, Value<u64>, u64);
-kernel_bounds!([] Value<u64>, u64, u64);
-kernel_bounds!([] i64, Value<i64>, i64);
-kernel_bounds!([] Value<i64>, i64, i64);
+kernel_bounds!(u32 i32 u64 i64);
 
 /// `start..end`.
-pub fn range<A: Bounds<B>, B>(start: A, end: B) -> A::Range {
+pub fn range<A: Bounds<B, R>, B, R>(start: A, end: B) -> R {
     start.range(end)
 }
 
 /// `start..=end`.
-pub fn range_inclusive<A: Bounds<B>, B>(start: A, end: B) -> A::Inclusive {
+pub fn range_inclusive<A: InclusiveBounds<B, R>, B, R>(start: A, end: B) -> R {
     start.inclusive(end)
 }
 
-/// A range that has `.step_by(S)`.
+/// A range that has `.step_by(S)`, which is an `R`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot step by `{S}`",
-    label = "expected a step of the range's type"
+    label = "expected a step of the range's type",
+    note = "kernel values are never converted silently: write `as` to convert"
 )]
-pub trait StepBy<S> {
-    /// The stepped range.
-    type Out;
-
+pub trait StepBy<S, R> {
     /// Every `step`-th value.
     #[track_caller]
-    fn stepped(self, step: S) -> Self::Out;
-}
-
-impl<T: Int, S: Operand<T>> StepBy<S> for KernelRange<T> {
-    type Out = KernelRange<T>;
-
-    #[track_caller]
-    fn stepped(self, step: S) -> KernelRange<T> {
-        self.step_by(step)
-    }
+    fn stepped(self, step: S) -> R;
 }
 
 macro_rules! host_steps {
     ($($ty:ty)*) => {$(
-        impl StepBy<$ty> for Range<$ty> {
-            type Out = std::iter::StepBy<Range<$ty>>;
-
+        impl StepBy<$ty, std::iter::StepBy<Range<$ty>>> for Range<$ty> {
             #[track_caller]
-            fn stepped(self, step: $ty) -> Self::Out {
+            fn stepped(self, step: $ty) -> std::iter::StepBy<Range<$ty>> {
                 self.step_by(usize::try_from(step).unwrap_or(usize::MAX))
             }
         }
 
-        impl StepBy<$ty> for RangeInclusive<$ty> {
-            type Out = std::iter::StepBy<RangeInclusive<$ty>>;
-
+        impl StepBy<$ty, std::iter::StepBy<RangeInclusive<$ty>>> for RangeInclusive<$ty> {
             #[track_caller]
-            fn stepped(self, step: $ty) -> Self::Out {
+            fn stepped(self, step: $ty) -> std::iter::StepBy<RangeInclusive<$ty>> {
                 self.step_by(usize::try_from(step).unwrap_or(usize::MAX))
             }
         }
@@ -462,24 +460,9 @@ macro_rules! host_steps {
 
 host_steps!(u8 u16 u32 u64 usize i32 i64);
 
-macro_rules! kernel_steps {
-    ($($ty:ty)*) => {$(
-        impl StepBy<Value<$ty>> for Range<$ty> {
-            type Out = KernelRange<$ty>;
-
-            #[track_caller]
-            fn stepped(self, step: Value<$ty>) -> KernelRange<$ty> {
-                KernelRange::new(self.start, self.end).step_by(step)
-            }
-        }
-    )*};
-}
-
-kernel_steps!(u32 i32 u64 i64);
-
 /// `range.step_by(step)`.
 #[track_caller]
-pub fn step_by<R: StepBy<S>, S>(range: R, step: S) -> R::Out {
+pub fn step_by<A: StepBy<S, R>, S, R>(range: A, step: S) -> R {
     range.stepped(step)
 }
 
@@ -531,7 +514,7 @@ impl While {
 
     /// Behind the condition: whether the body is to be staged.
     #[track_caller]
-    pub fn test(&mut self, condition: impl Test) -> bool {
+    pub fn test(&mut self, condition: impl Decide) -> bool {
         let place = here();
         if let Some(known) = condition.known() {
             return known;
@@ -624,7 +607,7 @@ impl<R: Registers> Exit<R> {
     #[track_caller]
     pub fn set(&mut self, value: impl Lift<R>) {
         let vars = *self.vars.get_or_insert_with(R::declare);
-        value.lift().assign_to(vars);
+        value.lift().assign_to(vars, here());
     }
 
     /// The value.

@@ -15,22 +15,19 @@ use crate::value::{Number, Operand, Scalar, Value, compare, emit_value};
     label = "expected numbers of one type",
     note = "kernel values are never converted silently: write `as` to convert"
 )]
-pub trait CompareOrd<B: ?Sized> {
-    /// `bool` or `Value<bool>`.
-    type Out;
-
+pub trait CompareOrd<B: ?Sized, O> {
     /// `self < other`.
     #[track_caller]
-    fn lt(&self, other: &B) -> Self::Out;
+    fn lt(&self, other: &B) -> O;
     /// `self <= other`.
     #[track_caller]
-    fn le(&self, other: &B) -> Self::Out;
+    fn le(&self, other: &B) -> O;
     /// `self > other`.
     #[track_caller]
-    fn gt(&self, other: &B) -> Self::Out;
+    fn gt(&self, other: &B) -> O;
     /// `self >= other`.
     #[track_caller]
-    fn ge(&self, other: &B) -> Self::Out;
+    fn ge(&self, other: &B) -> O;
 }
 
 /// `==` and `!=`: two host values, or values of one type of which at least one is a kernel value.
@@ -39,21 +36,17 @@ pub trait CompareOrd<B: ?Sized> {
     label = "expected values of one type",
     note = "kernel values are never converted silently: write `as` to convert"
 )]
-pub trait CompareEq<B: ?Sized> {
-    /// `bool` or `Value<bool>`.
-    type Out;
-
+pub trait CompareEq<B: ?Sized, O> {
     /// `self == other`.
     #[track_caller]
-    fn eq(&self, other: &B) -> Self::Out;
+    fn eq(&self, other: &B) -> O;
     /// `self != other`.
     #[track_caller]
-    fn ne(&self, other: &B) -> Self::Out;
+    fn ne(&self, other: &B) -> O;
 }
 
-impl<A: PartialOrd<B> + ?Sized, B: ?Sized> CompareOrd<B> for A {
-    type Out = bool;
-
+#[diagnostic::do_not_recommend]
+impl<A: PartialOrd<B> + ?Sized, B: ?Sized> CompareOrd<B, bool> for A {
     fn lt(&self, other: &B) -> bool {
         self < other
     }
@@ -68,9 +61,8 @@ impl<A: PartialOrd<B> + ?Sized, B: ?Sized> CompareOrd<B> for A {
     }
 }
 
-impl<A: PartialEq<B> + ?Sized, B: ?Sized> CompareEq<B> for A {
-    type Out = bool;
-
+#[diagnostic::do_not_recommend]
+impl<A: PartialEq<B> + ?Sized, B: ?Sized> CompareEq<B, bool> for A {
     fn eq(&self, other: &B) -> bool {
         self == other
     }
@@ -81,9 +73,7 @@ impl<A: PartialEq<B> + ?Sized, B: ?Sized> CompareEq<B> for A {
 
 macro_rules! kernel_order {
     ([$($generic:ident)?] $a:ty, $b:ty, $ty:ty) => {
-        impl $(<$generic: Number>)? CompareOrd<$b> for $a {
-            type Out = Value<bool>;
-
+        impl $(<$generic: Number>)? CompareOrd<$b, Value<bool>> for $a {
             #[track_caller]
             fn lt(&self, other: &$b) -> Value<bool> {
                 compare::<$ty>(Cmp::Lt, *self, *other)
@@ -138,9 +128,7 @@ impl Equal for bool {
 
 macro_rules! kernel_equality {
     ([$($generic:ident)?] $a:ty, $b:ty, $ty:ty) => {
-        impl $(<$generic: Equal>)? CompareEq<$b> for $a {
-            type Out = Value<bool>;
-
+        impl $(<$generic: Equal>)? CompareEq<$b, Value<bool>> for $a {
             #[track_caller]
             fn eq(&self, other: &$b) -> Value<bool> {
                 <$ty>::equal(Operand::<$ty>::value(*self), Operand::<$ty>::value(*other))
@@ -172,7 +160,7 @@ macro_rules! comparison_functions {
     ($($trait:ident: $($name:ident $text:literal)*;)*) => {$($(
         #[doc = concat!("`a ", $text, " b`.")]
         #[track_caller]
-        pub fn $name<A: $trait<B> + ?Sized, B: ?Sized>(a: &A, b: &B) -> A::Out {
+        pub fn $name<A: $trait<B, O> + ?Sized, B: ?Sized, O>(a: &A, b: &B) -> O {
             $trait::$name(a, b)
         }
     )*)*};
@@ -190,13 +178,10 @@ comparison_functions! {
     label = "not a number that `as` converts",
     note = "`as` converts numbers and kernel values of numbers; call a function for anything else"
 )]
-pub trait Cast<T> {
-    /// `T`, or `Value<T>`.
-    type Out;
-
-    /// Converts.
+pub trait Cast<T, O> {
+    /// Converts to `O`: `T`, or `Value<T>`.
     #[track_caller]
-    fn cast(self) -> Self::Out;
+    fn cast(self) -> O;
 }
 
 macro_rules! host_casts {
@@ -204,9 +189,7 @@ macro_rules! host_casts {
         host_casts!(@ $from: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
     )*};
     (@ $from:ty: $($to:ty)*) => {$(
-        impl Cast<$to> for $from {
-            type Out = $to;
-
+        impl Cast<$to, $to> for $from {
             #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "one macro for all pairs")]
             fn cast(self) -> $to {
                 self as $to
@@ -219,9 +202,7 @@ host_casts!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
 
 macro_rules! bool_casts {
     ($($to:ty)*) => {$(
-        impl Cast<$to> for bool {
-            type Out = $to;
-
+        impl Cast<$to, $to> for bool {
             fn cast(self) -> $to {
                 <$to>::from(self)
             }
@@ -238,9 +219,7 @@ pub trait CastTo<T: Scalar>: Scalar {
     fn cast_value(value: Value<Self>) -> Value<T>;
 }
 
-impl<S: CastTo<T>, T: Scalar> Cast<T> for Value<S> {
-    type Out = Value<T>;
-
+impl<S: CastTo<T>, T: Scalar> Cast<T, Value<T>> for Value<S> {
     #[track_caller]
     fn cast(self) -> Value<T> {
         S::cast_value(self)
@@ -285,7 +264,7 @@ casts! {
 
 /// `value as T`.
 #[track_caller]
-pub fn cast<S: Cast<T>, T>(value: S) -> S::Out {
+pub fn cast<S: Cast<T, O>, T, O>(value: S) -> O {
     value.cast()
 }
 
@@ -385,19 +364,24 @@ pub trait IndexMut<I> {
 
 /// `view[index] = value`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be assigned `{V}` at index `{I}`",
-    label = "expected a writable view, a kernel index and a value of its compute type",
-    note = "declare an array of registers with `let mut` to assign its elements"
+    message = "`{Self}` cannot be assigned at index `{I}`",
+    label = "not a writable view of memory with such an index",
+    note = "buffers are written through `GlobalMut`; an array of registers is declared with `let mut`"
 )]
-pub trait Store<I, V> {
+pub trait Store<I> {
+    /// The compute type of an element.
+    type Element: Scalar;
+
     /// Stores.
     #[track_caller]
-    fn store_at(&self, index: I, value: V);
+    fn store_at(&self, index: I, value: Value<Self::Element>);
 }
 
-impl<I, V, S: Store<I, V> + ?Sized> Store<I, V> for &S {
+impl<I, S: Store<I> + ?Sized> Store<I> for &S {
+    type Element = S::Element;
+
     #[track_caller]
-    fn store_at(&self, index: I, value: V) {
+    fn store_at(&self, index: I, value: Value<S::Element>) {
         (**self).store_at(index, value);
     }
 }
@@ -432,9 +416,11 @@ impl<I: Operand<u32>> Index<I> for crate::lang::GlobalMut {
     }
 }
 
-impl<I: Operand<u32>, V: Operand<f32>> Store<I, V> for crate::lang::GlobalMut {
+impl<I: Operand<u32>> Store<I> for crate::lang::GlobalMut {
+    type Element = f32;
+
     #[track_caller]
-    fn store_at(&self, index: I, value: V) {
+    fn store_at(&self, index: I, value: Value<f32>) {
         self.store(index, value);
     }
 }
@@ -448,9 +434,11 @@ impl<T: Scalar, I: Operand<u32>> Index<I> for crate::lang::Shared<T> {
     }
 }
 
-impl<T: Scalar, I: Operand<u32>, V: Operand<T>> Store<I, V> for crate::lang::Shared<T> {
+impl<T: Scalar, I: Operand<u32>> Store<I> for crate::lang::Shared<T> {
+    type Element = T;
+
     #[track_caller]
-    fn store_at(&self, index: I, value: V) {
+    fn store_at(&self, index: I, value: Value<T>) {
         self.at(index).store(value);
     }
 }
@@ -475,27 +463,38 @@ pub fn at_mut<C: IndexMut<I> + ?Sized, I>(container: &mut C, index: I) -> &mut C
 
 /// `container[index] = value` on a view.
 #[track_caller]
-pub fn store<C: Store<I, V> + ?Sized, I, V>(container: &C, index: I, value: V) {
-    container.store_at(index, value);
+pub fn store<C: Store<I> + ?Sized, I, V: Operand<C::Element>>(container: &C, index: I, value: V) {
+    container.store_at(index, value.value());
 }
 
-/// A value of a `let` with the type annotation `T`: `T` itself, or `Value<T>`.
+/// A value of a `let` with the type annotation `T`, which is an `O`: `T` itself, or `Value<T>`.
 #[diagnostic::on_unimplemented(
     message = "expected `{T}` or `Value<{T}>`, found `{Self}`",
     label = "does not have the annotated type",
     note = "kernel values are never converted silently: write `as {T}` to convert"
 )]
-pub trait Typed<T> {}
-
-impl<T: Scalar> Typed<T> for Value<T> {}
-
-macro_rules! host_types {
-    ($($ty:ty)*) => {$(impl Typed<$ty> for $ty {})*};
+pub trait Typed<T, O> {
+    /// The value.
+    fn typed(self) -> O;
 }
 
-host_types!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char);
+macro_rules! annotated {
+    ($([$ty:ty: $($with:ty),*])*) => {$($(
+        impl Typed<$ty, $with> for $with {
+            fn typed(self) -> $with {
+                self
+            }
+        }
+    )*)*};
+}
+
+annotated! {
+    [f32: f32, Value<f32>] [f64: f64, Value<f64>] [u32: u32, Value<u32>] [i32: i32, Value<i32>]
+    [u64: u64, Value<u64>] [i64: i64, Value<i64>] [u16: u16, Value<u16>] [bool: bool, Value<bool>]
+    [u8: u8] [i8: i8] [i16: i16] [u128: u128] [i128: i128] [usize: usize] [isize: isize] [char: char]
+}
 
 /// `value` of annotated type `T`.
-pub fn typed<T, V: Typed<T>>(value: V) -> V {
-    value
+pub fn typed<T, V: Typed<T, O>, O>(value: V) -> O {
+    value.typed()
 }

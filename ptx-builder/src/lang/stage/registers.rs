@@ -13,9 +13,8 @@ pub trait Registers: Copy {
     /// New registers without a value.
     fn declare() -> Self::Vars;
 
-    /// Assigns them.
-    #[track_caller]
-    fn assign_to(self, vars: Self::Vars);
+    /// Assigns them, for a statement of the author at `place`.
+    fn assign_to(self, vars: Self::Vars, place: Place);
 
     /// What they hold, for registers that are never assigned again on a way to a use: no copy is made.
     fn settled(vars: Self::Vars) -> Self;
@@ -28,9 +27,8 @@ impl<T: Scalar> Registers for Value<T> {
         Var::declare()
     }
 
-    #[track_caller]
-    fn assign_to(self, var: Var<T>) {
-        var.set(self);
+    fn assign_to(self, var: Var<T>, place: Place) {
+        var.set_at(self, place);
     }
 
     fn settled(var: Var<T>) -> Value<T> {
@@ -45,10 +43,9 @@ impl<R: Registers, const N: usize> Registers for [R; N] {
         std::array::from_fn(|_| R::declare())
     }
 
-    #[track_caller]
-    fn assign_to(self, vars: [R::Vars; N]) {
+    fn assign_to(self, vars: [R::Vars; N], place: Place) {
         for (value, var) in self.into_iter().zip(vars) {
-            value.assign_to(var);
+            value.assign_to(var, place);
         }
     }
 
@@ -57,47 +54,36 @@ impl<R: Registers, const N: usize> Registers for [R; N] {
     }
 }
 
-/// A value that `let mut` can put into a register.
+/// A value that `let mut` can put into registers `V`.
 #[diagnostic::on_unimplemented(
     message = "`let mut` makes a register, which cannot hold `{Self}`",
     label = "not a number, a `Value`, or a tuple or array of these",
     note = "write `#[host] let mut` for a variable that exists while the text is made"
 )]
-pub trait IntoVar {
-    /// The registers.
-    type Var;
-
-    /// Assigns new registers, named after the variable.
-    #[track_caller]
-    fn into_var(self, name: &str) -> Self::Var;
+pub trait IntoVar<V> {
+    /// Assigns new registers, named after the variable, for a statement of the author at `place`.
+    fn into_var(self, name: &str, place: Place) -> V;
 }
 
-impl<T: Scalar> IntoVar for Value<T> {
-    type Var = Var<T>;
-
-    #[track_caller]
-    fn into_var(self, name: &str) -> Var<T> {
-        Var::new(name, self)
-    }
+/// A new register that holds `value`.
+fn declared<T: Scalar>(value: Value<T>, name: &str, place: Place) -> Var<T> {
+    let var = Var::declare();
+    var.settled().named(name);
+    var.set_at(value, place);
+    var
 }
 
-impl<T: Scalar> IntoVar for Var<T> {
-    type Var = Var<T>;
-
-    #[track_caller]
-    fn into_var(self, name: &str) -> Var<T> {
-        Var::new(name, self)
+impl<T: Scalar> IntoVar<Var<T>> for Value<T> {
+    fn into_var(self, name: &str, place: Place) -> Var<T> {
+        declared(self, name, place)
     }
 }
 
 macro_rules! host_values {
     ($($ty:ty)*) => {$(
-        impl IntoVar for $ty {
-            type Var = Var<$ty>;
-
-            #[track_caller]
-            fn into_var(self, name: &str) -> Var<$ty> {
-                Var::new(name, self)
+        impl IntoVar<Var<$ty>> for $ty {
+            fn into_var(self, name: &str, place: Place) -> Var<$ty> {
+                declared(Value::constant(self), name, place)
             }
         }
     )*};
@@ -105,18 +91,14 @@ macro_rules! host_values {
 
 host_values!(f32 f64 u32 i32 u64 i64 u16 bool);
 
-impl<V: IntoVar, const N: usize> IntoVar for [V; N] {
-    type Var = [V::Var; N];
-
-    #[track_caller]
-    fn into_var(self, name: &str) -> [V::Var; N] {
-        // `map` would hide the caller's place behind a closure.
-        let mut vars = Vec::with_capacity(N);
-        for (at, value) in self.into_iter().enumerate() {
-            vars.push(value.into_var(&format!("{name}_{at}")));
-        }
-        let mut vars = vars.into_iter();
-        std::array::from_fn(|_| vars.next().expect("one variable for each of the N values"))
+impl<X: IntoVar<V>, V, const N: usize> IntoVar<[V; N]> for [X; N] {
+    fn into_var(self, name: &str, place: Place) -> [V; N] {
+        let mut at = 0;
+        self.map(|value| {
+            let var = value.into_var(&format!("{name}_{at}"), place);
+            at += 1;
+            var
+        })
     }
 }
 
@@ -125,65 +107,53 @@ pub trait Read {
     /// What they hold.
     type Value;
 
-    /// Copies them.
-    #[track_caller]
-    fn read(&self) -> Self::Value;
+    /// Copies them, for an expression of the author at `place`.
+    fn read_at(&self, place: Place) -> Self::Value;
 }
 
 impl<T: Scalar> Read for Var<T> {
     type Value = Value<T>;
 
-    #[track_caller]
-    fn read(&self) -> Value<T> {
-        self.get()
+    fn read_at(&self, place: Place) -> Value<T> {
+        self.get_at(place)
     }
 }
 
 impl<V: Read, const N: usize> Read for [V; N] {
     type Value = [V::Value; N];
 
-    #[track_caller]
-    fn read(&self) -> [V::Value; N] {
-        let mut values = Vec::with_capacity(N);
-        for var in self {
-            values.push(var.read());
-        }
-        let mut values = values.into_iter();
-        std::array::from_fn(|_| values.next().expect("one value for each of the N variables"))
+    fn read_at(&self, place: Place) -> [V::Value; N] {
+        self.each_ref().map(|var| var.read_at(place))
     }
 }
 
-/// Registers that can be assigned a `V`.
+/// A value that can be assigned to registers `V`.
 #[diagnostic::on_unimplemented(
-    message = "cannot assign `{V}` to `{Self}`",
-    label = "expected a value of the register's type",
+    message = "cannot assign `{Self}` to registers of type `{V}`",
+    label = "does not have the type of the registers",
     note = "kernel values are never converted silently: write `as` to convert"
 )]
-pub trait Assign<V> {
-    /// Assigns them.
-    #[track_caller]
-    fn assign(&self, value: V);
+pub trait AssignTo<V> {
+    /// Assigns them, for a statement of the author at `place`.
+    fn assign_to_var(self, vars: &V, place: Place);
 }
 
-impl<T: Scalar, V: Operand<T>> Assign<V> for Var<T> {
-    #[track_caller]
-    fn assign(&self, value: V) {
-        self.set(value);
+impl<T: Scalar, X: Operand<T>> AssignTo<Var<T>> for X {
+    fn assign_to_var(self, var: &Var<T>, place: Place) {
+        var.set_at(self.value(), place);
     }
 }
 
-impl<A: Assign<V>, V, const N: usize> Assign<[V; N]> for [A; N] {
-    #[track_caller]
-    fn assign(&self, values: [V; N]) {
-        for (var, value) in self.iter().zip(values) {
-            var.assign(value);
+impl<X: AssignTo<V>, V, const N: usize> AssignTo<[V; N]> for [X; N] {
+    fn assign_to_var(self, vars: &[V; N], place: Place) {
+        for (value, var) in self.into_iter().zip(vars) {
+            value.assign_to_var(var, place);
         }
     }
 }
 
 macro_rules! tuples {
     ($(($($name:ident $other:ident $at:tt),*))*) => {$(
-        #[allow(clippy::unused_unit, reason = "the empty tuple has no elements")]
         impl<$($name: Registers),*> Registers for ($($name,)*) {
             type Vars = ($($name::Vars,)*);
 
@@ -191,49 +161,40 @@ macro_rules! tuples {
                 ($($name::declare(),)*)
             }
 
-            #[track_caller]
             #[allow(unused_variables, reason = "the empty tuple has no elements")]
-            fn assign_to(self, vars: Self::Vars) {
-                $(self.$at.assign_to(vars.$at);)*
+            fn assign_to(self, vars: Self::Vars, place: Place) {
+                $(self.$at.assign_to(vars.$at, place);)*
             }
 
-            #[allow(unused_variables, reason = "the empty tuple has no elements")]
+            #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no elements")]
             fn settled(vars: Self::Vars) -> Self {
                 ($($name::settled(vars.$at),)*)
             }
         }
 
-        #[allow(clippy::unused_unit, reason = "the empty tuple has no elements")]
-        impl<$($name: IntoVar),*> IntoVar for ($($name,)*) {
-            type Var = ($($name::Var,)*);
-
-            #[track_caller]
-            #[allow(unused_variables, reason = "the empty tuple has no elements")]
-            fn into_var(self, name: &str) -> Self::Var {
-                ($(self.$at.into_var(&format!("{name}_{}", $at)),)*)
+        impl<$($name: IntoVar<$other>, $other),*> IntoVar<($($other,)*)> for ($($name,)*) {
+            #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no elements")]
+            fn into_var(self, name: &str, place: Place) -> ($($other,)*) {
+                ($(self.$at.into_var(&format!("{name}_{}", $at), place),)*)
             }
         }
 
-        #[allow(clippy::unused_unit, reason = "the empty tuple has no elements")]
         impl<$($name: Read),*> Read for ($($name,)*) {
             type Value = ($($name::Value,)*);
 
-            #[track_caller]
-            fn read(&self) -> Self::Value {
-                ($(self.$at.read(),)*)
+            #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no elements")]
+            fn read_at(&self, place: Place) -> Self::Value {
+                ($(self.$at.read_at(place),)*)
             }
         }
 
-        #[allow(clippy::unused_unit, reason = "the empty tuple has no elements")]
-        impl<$($name: Assign<$other>, $other),*> Assign<($($other,)*)> for ($($name,)*) {
-            #[track_caller]
+        impl<$($name: AssignTo<$other>, $other),*> AssignTo<($($other,)*)> for ($($name,)*) {
             #[allow(unused_variables, reason = "the empty tuple has no elements")]
-            fn assign(&self, values: ($($other,)*)) {
-                $(self.$at.assign(values.$at);)*
+            fn assign_to_var(self, vars: &($($other,)*), place: Place) {
+                $(self.$at.assign_to_var(&vars.$at, place);)*
             }
         }
 
-        #[allow(clippy::unused_unit, reason = "the empty tuple has no elements")]
         impl<$($name: Named),*> Named for ($($name,)*) {
             #[allow(unused_variables, reason = "the empty tuple has no elements")]
             fn named_as(&self, name: &str) {
@@ -261,20 +222,20 @@ pub fn register<T: Scalar>(value: impl Operand<T>, name: &str) -> Var<T> {
 
 /// `let mut name = value`.
 #[track_caller]
-pub fn into_var<V: IntoVar>(value: V, name: &str) -> V::Var {
-    value.into_var(name)
+pub fn into_var<X: IntoVar<V>, V>(value: X, name: &str) -> V {
+    value.into_var(name, here())
 }
 
 /// What registers hold.
 #[track_caller]
 pub fn read<R: Read>(registers: &R) -> R::Value {
-    registers.read()
+    registers.read_at(here())
 }
 
 /// `registers = value`.
 #[track_caller]
-pub fn assign<R: Assign<V>, V>(registers: &R, value: V) {
-    registers.assign(value);
+pub fn assign<V, X: AssignTo<V>>(registers: &V, value: X) {
+    value.assign_to_var(registers, here());
 }
 
 /// Number of registers so far.

@@ -1,0 +1,19 @@
+use ptxsmith_builder::lang::{Global, GlobalMut, device, kernel, thread_idx_x};
+use ptxsmith_builder::types::Dtype;
+
+#[device]
+fn half(x: f32) -> f32 {
+    x * 0.5
+}
+
+#[kernel(block = 64, grid = n)]
+fn example(
+    #[size] n: u32,
+    #[buffer(dtype = Dtype::F32, len = n)] x: Global,
+    #[buffer(dtype = Dtype::F32, len = n)] y: GlobalMut,
+) {
+    let i = thread_idx_x();
+    y[i] = half(i);
+}
+
+fn main() {}

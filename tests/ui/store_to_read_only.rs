@@ -1,0 +1,15 @@
+use ptxsmith_builder::lang::{Global, GlobalMut, kernel, thread_idx_x};
+use ptxsmith_builder::types::Dtype;
+
+#[kernel(block = 64, grid = n)]
+fn example(
+    #[size] n: u32,
+    #[buffer(dtype = Dtype::F32, len = n)] x: Global,
+    #[buffer(dtype = Dtype::F32, len = n)] y: GlobalMut,
+) {
+    let i = thread_idx_x();
+    x[i] = 1.0;
+    y[i] = 0.0;
+}
+
+fn main() {}
