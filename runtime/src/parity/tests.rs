@@ -8,7 +8,7 @@ use ptxsmith_builder::kernel::{
 use ptxsmith_builder::target::Target;
 use ptxsmith_builder::types::Dtype;
 use ptxsmith_kernels::rms_norm::Layout;
-use ptxsmith_kernels::{Eps, RmsNorm, RmsNormSpec};
+use ptxsmith_kernels::{Align, Eps, RmsNorm, RmsNormSpec};
 
 use super::*;
 use crate::EmulatorOptions;
@@ -133,7 +133,7 @@ fn exchanged_strides_are_caught() {
     let (x, y) = (Dtype::F32, Dtype::Bf16);
     let base = norm(1e-5, x);
     // Rows of f32 and of bf16 keep their alignment at different strides.
-    let spec = RmsNormSpec { y, layout: Layout::Strided, align: Some(16), ..base.spec };
+    let spec = RmsNormSpec { y, layout: Layout::Strided, align: Align::Bytes(16), ..base.spec };
     let right = RmsNorm { spec, schedule: None };
     let change: fn(&mut Operation) = |operation| {
         let last = operation.steps[0].params.len();
