@@ -1,10 +1,11 @@
 //! The kernels of ptxsmith: normalization, later rotary position embedding.
 //!
 //! One file per operation holds the formula, the spec, the arguments, the schedules, the body, the float64 reference and
-//! sample specs; [`registry`] lists them.
+//! sample specs; [`registry`] lists them, and [`model`] those that a given model launches.
 
 pub mod align;
 pub mod eps;
+pub mod model;
 pub mod registry;
 pub mod rms_norm;
 pub mod rope;

@@ -20,6 +20,7 @@ use crate::module::LoadedModule;
 use crate::prepared::PreparedAny;
 
 pub(crate) mod disk;
+mod files;
 mod flight;
 mod key;
 mod stats;

@@ -7,13 +7,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{CUevent_flags, CUstreamCaptureStatus};
-use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DevicePtrMut, result};
+use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DevicePtrMut, DriverError, result};
 
 use crate::compile;
 use crate::driver::info::DeviceInfo;
 use crate::driver::{bind, device_info, present, require, version_number};
 use crate::error::Error;
 use crate::image::Image;
+use crate::journal::Journal;
 use crate::module::{LoadOptions, LoadedModule};
 
 /// A device with the context and the stream to work on. Clones share both.
@@ -22,6 +23,7 @@ pub struct CudaDevice {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     info: Arc<DeviceInfo>,
+    journal: Arc<Journal>,
 }
 
 impl CudaDevice {
@@ -34,7 +36,8 @@ impl CudaDevice {
         let info = device_info(ordinal)?;
         let context = CudaContext::new(ordinal).map_err(|e| Error::driver("cuDevicePrimaryCtxRetain", e))?;
         let stream = context.new_stream().map_err(|e| Error::driver("cuStreamCreate", e))?;
-        Ok(CudaDevice { context, stream, info: Arc::new(info) })
+        let journal = Journal::of(&context);
+        Ok(CudaDevice { context, stream, info: Arc::new(info), journal })
     }
 
     /// Works on a stream, and in its context, that the program has already.
@@ -46,7 +49,8 @@ impl CudaDevice {
         let context = Arc::clone(stream.context());
         // SAFETY: the context holds a device that the driver gave out.
         let info = unsafe { DeviceInfo::read(context.cu_device(), context.ordinal(), version_number()?)? };
-        Ok(CudaDevice { context, stream, info: Arc::new(info) })
+        let journal = Journal::of(&context);
+        Ok(CudaDevice { context, stream, info: Arc::new(info), journal })
     }
 
     /// The context.
@@ -106,7 +110,7 @@ impl CudaDevice {
     /// Driver errors, [`Error::Sticky`] among them.
     pub fn memory(&self) -> Result<(usize, usize), Error> {
         bind(&self.context)?;
-        result::mem_get_info().map_err(|e| Error::driver("cuMemGetInfo", e))
+        result::mem_get_info().map_err(|e| self.failed("cuMemGetInfo", e))
     }
 
     /// Waits for the work of the stream.
@@ -114,7 +118,9 @@ impl CudaDevice {
     /// # Errors
     /// [`Error::Sticky`] if a kernel failed.
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.stream.synchronize().map_err(|e| Error::driver("cuStreamSynchronize", e))
+        self.journal.wait(self.stream.cu_stream(), || {
+            self.stream.synchronize().map_err(|e| Error::driver("cuStreamSynchronize", e))
+        })
     }
 
     /// Allocates bytes, all zero.
@@ -123,7 +129,7 @@ impl CudaDevice {
     /// [`Error::OutOfMemory`] with what was asked for and what is free.
     pub fn alloc(&self, bytes: usize) -> Result<CudaSlice<u8>, Error> {
         let slice = if bytes == 0 { self.stream.null() } else { self.stream.alloc_zeros(bytes) };
-        slice.map_err(|error| match Error::driver("cuMemAllocAsync", error) {
+        slice.map_err(|error| match self.failed("cuMemAllocAsync", error) {
             Error::OutOfMemory { call, .. } => {
                 Error::OutOfMemory { call, bytes: Some(bytes), free_total: self.memory().ok() }
             }
@@ -153,7 +159,7 @@ impl CudaDevice {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.stream.memcpy_htod(bytes, to).map_err(|e| Error::driver("cuMemcpyHtoDAsync", e))
+        self.stream.memcpy_htod(bytes, to).map_err(|e| self.failed("cuMemcpyHtoDAsync", e))
     }
 
     /// Copies a buffer to the host and waits for it.
@@ -164,7 +170,7 @@ impl CudaDevice {
         self.own(from)?;
         let mut bytes = vec![0; from.len()];
         if !bytes.is_empty() {
-            self.stream.memcpy_dtoh(from, &mut bytes).map_err(|e| Error::driver("cuMemcpyDtoHAsync", e))?;
+            self.stream.memcpy_dtoh(from, &mut bytes).map_err(|e| self.failed("cuMemcpyDtoHAsync", e))?;
         }
         self.synchronize()?;
         Ok(bytes)
@@ -185,7 +191,12 @@ impl CudaDevice {
         // SAFETY: the buffer has `bytes` bytes at `address` and is borrowed for writing; `_written` orders later uses on
         // other streams after this one.
         unsafe { result::memset_d8_async(address, byte, bytes, self.stream.cu_stream()) }
-            .map_err(|e| Error::driver("cuMemsetD8Async", e))
+            .map_err(|e| self.failed("cuMemsetD8Async", e))
+    }
+
+    /// Classifies a failed driver call in this context.
+    fn failed(&self, call: &'static str, error: DriverError) -> Error {
+        self.journal.explain(Error::driver(call, error))
     }
 
     fn own(&self, buffer: &CudaSlice<u8>) -> Result<(), Error> {

@@ -262,7 +262,8 @@ pub enum Error {
     },
     /// A kernel that ran earlier failed; the context can run nothing more, the process has to start anew.
     #[error(
-        "{call} reports that an earlier kernel failed: {code:?}{}; the context is lost", after_colon(.description)
+        "{call} reports that an earlier kernel failed: {code:?}{}; the context is lost{}", after_colon(.description),
+        since(.launched)
     )]
     Sticky {
         /// Name of the driver function that reported it.
@@ -271,6 +272,9 @@ pub enum Error {
         code: CUresult,
         /// The driver's sentence about the code.
         description: String,
+        /// Kernels launched through this crate since their streams were last waited for, up to 64 launches back; one
+        /// of them failed, unless another library's did. Empty where the call that reported it belongs to no context.
+        launched: Vec<String>,
     },
 }
 
@@ -306,7 +310,9 @@ impl Error {
                 library: if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" },
                 detail: "the library found is the toolkit's stub for linking".to_owned(),
             },
-            _ if is_sticky(code) => Error::Sticky { call, code, description: driver::describe(code) },
+            _ if is_sticky(code) => {
+                Error::Sticky { call, code, description: driver::describe(code), launched: Vec::new() }
+            }
             _ => Error::DriverCall { call, code, description: driver::describe(code) },
         }
     }
@@ -338,6 +344,13 @@ fn after_colon(text: &str) -> String {
 
 fn after_newline(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("\n{text}") }
+}
+
+fn since(launched: &[String]) -> String {
+    match launched {
+        [] => String::new(),
+        names => format!("; launched since the last check: {}", names.join(", ")),
+    }
 }
 
 fn devices(count: usize) -> String {

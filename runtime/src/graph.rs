@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use cudarc::driver::{CudaGraph, CudaSlice, CudaStream, CudaViewMut, DevicePtrMut, SyncOnDrop};
-use ptxsmith_builder::kernel::{ArgValue, Args, Kernel};
+use ptxsmith_builder::kernel::{ArgValue, Args, Kernel, Shape};
 use ptxsmith_builder::types::Dtype;
 
 use crate::argument::{BufferArg, Element};
@@ -29,7 +29,13 @@ static COLLECTIONS: AtomicU64 = AtomicU64::new(0);
 /// Buffers that a graph will own.
 pub struct GraphBuffers {
     id: u64,
-    buffers: Vec<Box<dyn Owned>>,
+    buffers: Vec<Entry>,
+}
+
+/// A buffer and what its elements are.
+struct Entry {
+    slice: Box<dyn Owned>,
+    dtype: Dtype,
 }
 
 /// A buffer of a [`GraphBuffers`], with elements of type `T`.
@@ -81,7 +87,6 @@ trait Owned: Send {
     /// Makes the stream wait for earlier uses; the use is recorded when the second value is dropped.
     fn lend<'a>(&'a mut self, stream: &'a CudaStream) -> (u64, SyncOnDrop<'a>);
     fn bytes(&self) -> u64;
-    fn dtype(&self) -> Dtype;
     fn is_of(&self, stream: &CudaStream) -> bool;
     fn as_any(&self) -> &dyn Any;
     fn as_any_mut(&mut self) -> &mut dyn Any;
@@ -95,10 +100,6 @@ impl<T: Element + 'static> Owned for CudaSlice<T> {
 
     fn bytes(&self) -> u64 {
         self.num_bytes() as u64
-    }
-
-    fn dtype(&self) -> Dtype {
-        T::DTYPE
     }
 
     fn is_of(&self, stream: &CudaStream) -> bool {
@@ -132,20 +133,29 @@ impl GraphBuffers {
 
     /// Takes a buffer over.
     pub fn add<T: Element + 'static>(&mut self, slice: CudaSlice<T>) -> Slot<T> {
-        self.buffers.push(Box::new(slice));
+        self.push(slice, T::DTYPE)
+    }
+
+    /// Takes bytes over, to be read or written as elements of a dtype; for dtypes that Rust has no type for.
+    pub fn add_bytes(&mut self, slice: CudaSlice<u8>, dtype: Dtype) -> Slot<u8> {
+        self.push(slice, dtype)
+    }
+
+    fn push<T: Element + 'static>(&mut self, slice: CudaSlice<T>, dtype: Dtype) -> Slot<T> {
+        self.buffers.push(Entry { slice: Box::new(slice), dtype });
         Slot { collection: self.id, index: self.buffers.len() - 1, element: PhantomData }
     }
 
     /// A buffer; `None` for a slot of another collection.
     pub fn get<T: Element + 'static>(&self, slot: Slot<T>) -> Option<&CudaSlice<T>> {
         let own = (slot.collection == self.id).then(|| self.buffers.get(slot.index))?;
-        own?.as_any().downcast_ref()
+        own?.slice.as_any().downcast_ref()
     }
 
     /// A buffer, to be written.
     pub fn get_mut<T: Element + 'static>(&mut self, slot: Slot<T>) -> Option<&mut CudaSlice<T>> {
         let own = (slot.collection == self.id).then(|| self.buffers.get_mut(slot.index))?;
-        own?.as_any_mut().downcast_mut()
+        own?.slice.as_any_mut().downcast_mut()
     }
 
     /// Gives a buffer back; an empty one takes its place, so that other slots stay good.
@@ -156,7 +166,7 @@ impl GraphBuffers {
         let Some(slice) = self.get(slot) else { return Ok(None) };
         let stream = Arc::clone(slice.stream());
         let empty = stream.null::<T>().map_err(|e| Error::driver("cuMemAllocAsync", e))?;
-        let taken = std::mem::replace(&mut self.buffers[slot.index], Box::new(empty));
+        let taken = std::mem::replace(&mut self.buffers[slot.index].slice, Box::new(empty));
         Ok(taken.into_any().downcast().ok().map(|slice| *slice))
     }
 
@@ -195,7 +205,7 @@ impl GraphBuffers {
         if cuda.context().cu_ctx() != stream.context().cu_ctx() {
             return Err(foreign("the stream"));
         }
-        if !self.buffers.iter().all(|buffer| buffer.is_of(stream)) {
+        if !self.buffers.iter().all(|buffer| buffer.slice.is_of(stream)) {
             return Err(foreign("a buffer of the graph"));
         }
         // Waits come before the capture: they are for this moment, not for each replay.
@@ -203,8 +213,8 @@ impl GraphBuffers {
             .buffers
             .iter_mut()
             .map(|buffer| {
-                let (bytes, dtype) = (buffer.bytes(), buffer.dtype());
-                (buffer.lend(stream).0, bytes, dtype)
+                let bytes = buffer.slice.bytes();
+                (buffer.slice.lend(stream).0, bytes, buffer.dtype)
             })
             .collect();
         let _capturing = device.cache().capturing();
@@ -253,26 +263,41 @@ impl Recording<'_> {
         args: K::Args<GraphArg>,
         shape: K::Shape,
     ) -> Result<(), Error> {
-        let (places, id, mut foreign) = (&self.places, self.id, false);
         let mut values = Vec::new();
-        args.for_each(|value| {
-            values.push(match value {
-                ArgValue::Scalar(bits) => ArgValue::Scalar(bits),
+        args.for_each(|value| values.push(value));
+        let mut sizes = Vec::new();
+        shape.for_each(|value| sizes.push(value));
+        self.launch_any(kernel.any(), values, sizes)
+    }
+
+    /// Records a launch of a kernel whose type is not known: arguments in the order of the operation's, sizes likewise.
+    ///
+    /// # Errors
+    /// As [`Recording::launch`].
+    pub fn launch_any(
+        &mut self,
+        kernel: &PreparedAny,
+        args: impl IntoIterator<Item = ArgValue<GraphArg>>,
+        sizes: impl IntoIterator<Item = u64>,
+    ) -> Result<(), Error> {
+        let values: Option<Vec<_>> = args
+            .into_iter()
+            .map(|value| match value {
+                ArgValue::Scalar(bits) => Some(ArgValue::Scalar(bits)),
                 ArgValue::Buffer(arg) => {
-                    let place = places.get(arg.index).filter(|_| arg.collection == id);
-                    foreign |= place.is_none();
-                    let (address, bytes, dtype) = place.copied().unwrap_or((0, 0, Dtype::U8));
+                    let place = self.places.get(arg.index).filter(|_| arg.collection == self.id)?;
+                    let (address, bytes, dtype) = *place;
                     // SAFETY: the buffer belongs to the graph, which keeps it as long as it can be replayed, and orders
                     // replays with all other uses. Within the graph the stream orders the launches.
-                    ArgValue::Buffer(unsafe { BufferArg::from_raw(address, bytes, dtype) })
+                    Some(ArgValue::Buffer(unsafe { BufferArg::from_raw(address, bytes, dtype) }))
                 }
-            });
-        });
-        if foreign {
+            })
+            .collect();
+        let Some(values) = values else {
             return Err(Error::WrongContext { what: "a slot", owner: "this graph".to_owned() });
-        }
-        kernel.any().launch_values(self.stream, values, shape)?;
-        self.kernels.push(kernel.any().clone());
+        };
+        kernel.launch_values(self.stream, values, sizes)?;
+        self.kernels.push(kernel.clone());
         Ok(())
     }
 }
@@ -285,10 +310,16 @@ impl Graph {
     pub fn launch(&mut self) -> Result<(), Error> {
         let stream = &*self.stream;
         let lent: Vec<SyncOnDrop<'_>> =
-            self.buffers.buffers.iter_mut().map(|buffer| buffer.lend(stream).1).collect();
+            self.buffers.buffers.iter_mut().map(|buffer| buffer.slice.lend(stream).1).collect();
         let launched = self.graph.launch().map_err(|e| Error::driver("cuGraphLaunch", e));
         drop(lent);
-        launched
+        let modules = self.kernels.iter().flat_map(|kernel| kernel.launches());
+        let mut modules = modules.map(|launch| launch.function().module());
+        match launched {
+            Ok(()) => modules.for_each(|module| module.note_launch(stream.cu_stream())),
+            Err(error) => return Err(modules.next().map_or(error.clone(), |module| module.explain(error))),
+        }
+        Ok(())
     }
 
     /// Its buffers, to be read or written between replays.
@@ -335,7 +366,7 @@ impl<T> From<Slot<T>> for GraphArg {
 
 impl fmt::Debug for GraphBuffers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let entries = self.buffers.iter().map(|buffer| (buffer.dtype(), buffer.bytes()));
+        let entries = self.buffers.iter().map(|buffer| (buffer.dtype, buffer.slice.bytes()));
         f.debug_list().entries(entries).finish()
     }
 }

@@ -152,8 +152,11 @@ impl Launch {
             )
         };
         match code {
-            sys::CUresult::CUDA_SUCCESS => Ok(()),
-            code => Err(Error::driver("cuLaunchKernelEx", DriverError(code))),
+            sys::CUresult::CUDA_SUCCESS => {
+                module.note_launch(stream.cu_stream());
+                Ok(())
+            }
+            code => Err(module.explain(Error::driver("cuLaunchKernelEx", DriverError(code)))),
         }
     }
 

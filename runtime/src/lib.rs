@@ -9,6 +9,8 @@
 //!   [`Prepared::run`] does so on either kind of device, waits, and tells what the emulator found.
 //! * [`LaunchPlan`] and [`Device::seal`] move every compilation to the start of a program; [`GraphBuffers`] and [`Graph`]
 //!   record launches and replay them.
+//! * [`verify`] compares kernels with their float64 references before a program relies on them; [`Profiler`] measures the
+//!   device time of launches.
 //! * Below that, [`CudaDevice`], [`LoadedModule`], [`Function`] and [`Launch`] take any PTX text or cubin.
 //!
 //! Invariants:
@@ -56,15 +58,19 @@ mod driver;
 mod emulated;
 mod error;
 mod expression;
+mod fault;
 mod function;
 mod graph;
 mod image;
+mod journal;
 mod launch;
 mod limits;
 mod lines;
 mod module;
+mod parity;
 mod plan;
 mod prepared;
+mod profile;
 #[cfg(test)]
 #[path = "../tests/support/scale.rs"]
 mod scale;
@@ -91,5 +97,7 @@ pub use image::{Image, PtxHeader};
 pub use launch::Launch;
 pub use limits::LaunchConfig;
 pub use module::{LoadOptions, LoadedModule};
+pub use parity::{Failure, KernelReport, ParityOptions, Path, Pattern, Problem, Report, Verdict, verify};
 pub use plan::{LaunchPlan, PlanErrors, Progress};
 pub use prepared::{Arg, Prepared, PreparedAny};
+pub use profile::{KernelTime, Profile, Profiler, copy_ceiling};

@@ -19,6 +19,7 @@ use crate::driver::{bind, require};
 use crate::error::{Error, LoadFailure};
 use crate::function::Function;
 use crate::image::{Image, PtxHeader};
+use crate::journal::Journal;
 
 /// Room for each of the compiler's logs; it cuts off what is longer.
 pub(crate) const LOG_BYTES: usize = 16 * 1024;
@@ -46,6 +47,9 @@ pub struct LoadedModule {
     device: Arc<DeviceInfo>,
     kernel: String,
     info_log: String,
+    journal: Arc<Journal>,
+    /// Its number in the journal.
+    number: u64,
 }
 
 // SAFETY: a module handle is an opaque value that the driver lets every thread use while the context, kept alive by
@@ -105,12 +109,16 @@ impl LoadedModule {
             return Err(refused(code, image, options, device, log_text(&errors), info_log));
         }
         tracing::debug!(kernel = options.kernel, device = device.ordinal, log = %info_log, "loaded");
+        let journal = Journal::of(context);
+        let number = journal.number(options.kernel);
         Ok(Arc::new(LoadedModule {
             raw,
             context: Arc::clone(context),
             device: Arc::clone(device),
             kernel: options.kernel.to_owned(),
             info_log,
+            journal,
+            number,
         }))
     }
 
@@ -175,6 +183,16 @@ impl LoadedModule {
     /// The driver's handle. It is good while `self` lives.
     pub fn raw(&self) -> CUmodule {
         self.raw
+    }
+
+    /// Notes a launch of it on a stream.
+    pub(crate) fn note_launch(&self, stream: sys::CUstream) {
+        self.journal.note(self.number, stream);
+    }
+
+    /// Adds the latest launches to the report of a lost context.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        self.journal.explain(error)
     }
 
     fn unload(&self) -> Result<(), Error> {

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ptxsmith_builder::kernel::{AnyKernel, Kernel};
 
@@ -21,7 +21,7 @@ pub struct LaunchPlan {
 }
 
 struct Item {
-    name: &'static str,
+    kernel: Arc<dyn AnyKernel>,
     prepare: Box<Prepare>,
 }
 
@@ -68,18 +68,25 @@ impl LaunchPlan {
 
     /// Adds a kernel value; one that is there already costs nothing.
     pub fn add<K: Kernel>(&mut self, kernel: K) -> &mut LaunchPlan {
-        let name = kernel.name();
-        let prepare = Box::new(move |device: &Device| device.prepare(&kernel).map(|it| it.any().clone()));
-        self.items.push(Item { name, prepare });
+        let kernel = Arc::new(kernel);
+        let typed = Arc::clone(&kernel);
+        let prepare = Box::new(move |device: &Device| device.prepare(&*typed).map(|it| it.any().clone()));
+        self.items.push(Item { kernel, prepare });
         self
     }
 
     /// Adds a kernel value whose type is not known. A later launch of it builds its text once more to find it.
     pub fn add_any(&mut self, kernel: Box<dyn AnyKernel>) -> &mut LaunchPlan {
-        let name = kernel.name();
-        let prepare = Box::new(move |device: &Device| device.prepare_any(&*kernel));
-        self.items.push(Item { name, prepare });
+        let kernel: Arc<dyn AnyKernel> = Arc::from(kernel);
+        let any = Arc::clone(&kernel);
+        let prepare = Box::new(move |device: &Device| device.prepare_any(&*any));
+        self.items.push(Item { kernel, prepare });
         self
+    }
+
+    /// The kernel values, in order.
+    pub fn kernels(&self) -> impl ExactSizeIterator<Item = &dyn AnyKernel> {
+        self.items.iter().map(|item| &*item.kernel)
     }
 
     /// Number of kernel values.
@@ -127,7 +134,7 @@ impl LaunchPlan {
                 let result = (item.prepare)(device);
                 results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
                 let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                progress(Progress { done, total, kernel: item.name });
+                progress(Progress { done, total, kernel: item.kernel.name() });
             }
         };
         match threads.min(total) {
@@ -149,7 +156,7 @@ impl LaunchPlan {
 
 impl fmt::Debug for LaunchPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.items.iter().map(|item| item.name)).finish()
+        f.debug_list().entries(self.items.iter().map(|item| item.kernel.name())).finish()
     }
 }
 

@@ -98,9 +98,9 @@ impl PreparedAny {
         &self,
         stream: &'a CudaStream,
         args: Vec<Arg<'a>>,
-        shape: impl Shape,
+        sizes: impl IntoIterator<Item = u64>,
     ) -> Result<(), Error> {
-        self.inner.launch(stream, |f| args.into_iter().for_each(f), |f| shape.for_each(f))
+        self.inner.launch(stream, |f| args.into_iter().for_each(f), |f| sizes.into_iter().for_each(f), |_| {})
     }
 
     /// Runs it with arguments and sizes by name, on the stream of its device or in the emulator, and waits for it.
@@ -157,7 +157,21 @@ impl<K: Kernel> Prepared<K> {
         shape: K::Shape,
     ) -> Result<(), Error> {
         let inner = &*self.any.inner;
-        inner.launch(stream, |f| args.for_each(f), |f| shape.for_each(f))
+        inner.launch(stream, |f| args.for_each(f), |f| shape.for_each(f), |_| {})
+    }
+
+    /// [`Prepared::launch`] that gives the bytes which the launch reads and writes.
+    pub(crate) fn launch_counted<'a>(
+        &self,
+        stream: &'a CudaStream,
+        args: K::Args<BufferArg<'a>>,
+        shape: K::Shape,
+    ) -> Result<u64, Error> {
+        let inner = &*self.any.inner;
+        let mut bytes = 0;
+        let count = |call: &Call| bytes = inner.signature.payload(call);
+        inner.launch(stream, |f| args.for_each(f), |f| shape.for_each(f), count)?;
+        Ok(bytes)
     }
 
     /// Runs it on the stream of its device or in the emulator, and waits for it.
@@ -183,6 +197,7 @@ impl Inner {
                     device.stream(),
                     |f| args.into_iter().for_each(f),
                     |f| sizes.into_iter().for_each(f),
+                    |_| {},
                 )?;
                 device.synchronize()?;
                 Ok(Outcome::of_device(began.elapsed()))
@@ -195,12 +210,14 @@ impl Inner {
         }
     }
 
-    /// Checks and launches. `args` and `sizes` hand their values to the closure that they are given.
+    /// Checks and launches. `args` and `sizes` hand their values to the closure that they are given; `checked` sees the
+    /// numbers of a launch that passed.
     fn launch<'a>(
         &self,
         stream: &'a CudaStream,
         args: impl FnOnce(&mut dyn FnMut(Arg<'a>)),
         sizes: impl FnOnce(&mut dyn FnMut(u64)),
+        checked: impl FnOnce(&Call),
     ) -> Result<(), Error> {
         if self.core.is_emulated() {
             return Err(Error::WrongContext { what: "the stream", owner: self.core.name() });
@@ -233,6 +250,7 @@ impl Inner {
             return Err(self.argument(ArgumentError::WrongDevice { name, place, launch: self.core.name() }));
         }
         self.signature.check(&mut call).map_err(|error| self.argument(error))?;
+        checked(&call);
         for (step, launch) in self.signature.steps().iter().zip(&self.launches) {
             let blocks = self.signature.grid(step, &call).map_err(|error| self.argument(error))?;
             let grid = launch.grid_x(blocks)?;
@@ -300,7 +318,7 @@ fn launches(module: &Arc<LoadedModule>, operation: &Operation) -> Result<Box<[La
 }
 
 /// `rms_norm{hidden=4096, eps=1e-6}`: the name with the fields of the spec.
-fn label(kernel: &dyn AnyKernel, target: Target) -> String {
+pub(crate) fn label(kernel: &dyn AnyKernel, target: Target) -> String {
     let fields = kernel.fields(target);
     let spec: Vec<String> = fields
         .iter()

@@ -14,6 +14,8 @@ use crate::argument_error::ArgumentError;
 use crate::arguments::MAX_ARGUMENTS;
 use crate::expression::Resolved;
 
+mod payload;
+
 /// Most sizes of a kernel.
 pub(crate) const MAX_SIZES: usize = 16;
 const MAX_NUMBERS: usize = MAX_SIZES + MAX_ARGUMENTS;
@@ -36,7 +38,7 @@ struct Argument {
 
 #[derive(Debug)]
 enum Kind {
-    Buffer { dtype: Dtype, written: bool, len: Resolved, align: u32 },
+    Buffer { dtype: Dtype, read: bool, written: bool, len: Resolved, align: u32 },
     Scalar { ty: Ty, counts: bool },
     Stride { of: &'static str, element: u32, align: u32 },
 }
@@ -129,6 +131,7 @@ impl Signature {
             let kind = match &arg.kind {
                 ArgKind::Buffer { dtype, direction, len, align } => Kind::Buffer {
                     dtype: *dtype,
+                    read: *direction != Direction::Out,
                     written: *direction != Direction::In,
                     len: resolve(&format!("the length of `{}`", arg.name), len)?,
                     align: *align,
@@ -224,7 +227,7 @@ impl Signature {
             }
         }
         for (index, arg) in self.args.iter().enumerate() {
-            let Kind::Buffer { dtype, written, len, align } = &arg.kind else { continue };
+            let Kind::Buffer { dtype, written, len, align, .. } = &arg.kind else { continue };
             let needed = self.buffer(arg.name, &call.given[index], *dtype, *written, len, call)?;
             let address = call.numbers[call.sizes + index];
             if needed > 0 && !address.is_multiple_of(u64::from(*align)) {

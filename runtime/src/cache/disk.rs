@@ -8,14 +8,15 @@
 //! * Nothing here is an error: a folder that cannot be read or written costs a compilation, and a line in the log.
 //! * The folder is private: it is created for its owner alone, and one that others own or may write is not used.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
+use super::files;
 use super::stats::{Counters, one};
 use super::text::TextHash;
 use crate::driver::info::DeviceInfo;
@@ -84,7 +85,7 @@ impl Disk {
     /// The cubin of a key, if there is an undamaged one.
     pub(crate) fn read(&self, key: &DiskKey, counters: &Counters) -> Option<Vec<u8>> {
         let path = self.path(key);
-        let mut file = match File::open(&path) {
+        let mut file = match files::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => {
@@ -92,11 +93,13 @@ impl Disk {
                 return None;
             }
         };
-        let mut bytes = Vec::new();
-        if let Err(error) = file.read_to_end(&mut bytes) {
-            tracing::warn!(path = %path.display(), %error, "a cached kernel cannot be read");
-            return None;
-        }
+        let bytes = match files::read(&mut file) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "a cached kernel cannot be read");
+                return None;
+            }
+        };
         match unpack(key, bytes) {
             Ok(cubin) => {
                 // Marks it as used; a read-only folder keeps the order of writing.
@@ -125,8 +128,8 @@ impl Disk {
             return;
         }
         let unfinished = self.unfinished();
-        let written =
-            write_private(&unfinished, &bytes).and_then(|()| fs::rename(&unfinished, self.path(key)));
+        let written = files::write_private(&unfinished, &bytes)
+            .and_then(|()| files::rename(&unfinished, &self.path(key)));
         match written {
             Ok(()) => self.make_room(counters),
             Err(error) => {
@@ -165,7 +168,7 @@ impl Disk {
 
     /// Removes what was used longest ago until the rest fits, and what crashed writers left behind.
     fn make_room(&self, counters: &Counters) {
-        let listed = match fs::read_dir(&self.folder) {
+        let listed = match files::list(&self.folder) {
             Ok(listed) => listed,
             Err(error) => {
                 tracing::warn!(folder = %self.folder.display(), %error, "the cache cannot be listed");
@@ -270,15 +273,6 @@ fn check_private(folder: &Path) -> io::Result<()> {
     fs::metadata(folder).map(|_| ())
 }
 
-/// Writes a new file that only its owner may read.
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(bytes)
-}
-
 #[cfg(test)]
 mod stress;
 
@@ -286,6 +280,8 @@ mod stress;
 mod tests {
     use super::*;
     use crate::driver::info::tests::h200;
+    use crate::fault::{Point, with};
+    use std::fs::File;
 
     fn disk(folder: &Path, max_bytes: u64) -> Disk {
         let options = DiskOptions { folder: folder.to_owned(), max_bytes };
@@ -335,6 +331,64 @@ mod tests {
         assert_eq!(counters.read().discarded, count);
         fs::write(disk.path(&key), &whole).expect("a writable folder");
         assert!(disk.read(&key, &counters).is_some());
+    }
+
+    /// Error numbers that Linux, macOS and Windows share or that no test looks at.
+    const NO_PERMISSION: u32 = 13;
+    const NO_SPACE: u32 = 28;
+    const BROKEN: u32 = 5;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let listed = fs::read_dir(folder).expect("our folder");
+        listed.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_full_disk_and_a_folder_that_takes_nothing_leave_nothing_behind() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (disk, counters) = (disk(folder.path().join("c").as_path(), 1 << 20), Counters::default());
+        for (point, code) in
+            [(Point::Write, NO_SPACE), (Point::Write, NO_PERMISSION), (Point::Rename, NO_PERMISSION)]
+        {
+            with(point, code, || disk.write(&key_of(1), b"code", &counters));
+            assert_eq!(names(&disk.folder), Vec::<String>::new(), "{point:?}");
+            assert_eq!(disk.read(&key_of(1), &counters), None);
+        }
+        // Once there is room again, everything works.
+        disk.write(&key_of(1), b"code", &counters);
+        assert_eq!(disk.read(&key_of(1), &counters).as_deref(), Some(&b"code"[..]));
+    }
+
+    #[test]
+    fn a_torn_file_is_thrown_away_and_made_anew() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (disk, counters) = (disk(folder.path().join("c").as_path(), 1 << 20), Counters::default());
+        for len in [0usize, 4, 4096] {
+            let code = vec![7; len];
+            with(Point::Tear, 0, || disk.write(&key_of(1), &code, &counters));
+            assert!(disk.path(&key_of(1)).exists());
+            assert_eq!(disk.read(&key_of(1), &counters), None, "{len}");
+            assert!(!disk.path(&key_of(1)).exists());
+            disk.write(&key_of(1), &code, &counters);
+            assert_eq!(disk.read(&key_of(1), &counters), Some(code));
+            fs::remove_file(disk.path(&key_of(1))).expect("our file");
+        }
+        assert_eq!(counters.read().discarded, 3);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_a_miss_and_stays() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (disk, counters) = (disk(folder.path().join("c").as_path(), 1 << 20), Counters::default());
+        disk.write(&key_of(1), b"code", &counters);
+        for (point, code) in [(Point::Open, NO_PERMISSION), (Point::Read, BROKEN)] {
+            assert_eq!(with(point, code, || disk.read(&key_of(1), &counters)), None, "{point:?}");
+        }
+        // A folder that cannot be listed is only not tidied.
+        with(Point::List, NO_PERMISSION, || disk.write(&key_of(2), b"more", &counters));
+        assert_eq!(disk.read(&key_of(2), &counters).as_deref(), Some(&b"more"[..]));
+        assert_eq!(disk.read(&key_of(1), &counters).as_deref(), Some(&b"code"[..]));
+        assert_eq!(counters.read().discarded, 0);
     }
 
     #[test]

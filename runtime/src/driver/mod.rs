@@ -18,6 +18,7 @@ use cudarc::driver::sys::{self, CUresult};
 use cudarc::driver::{CudaContext, DriverError, result};
 
 use crate::error::Error;
+use crate::fault;
 use info::DeviceInfo;
 use version::CudaVersion;
 
@@ -103,8 +104,7 @@ static COMPLETE: OnceLock<()> = OnceLock::new();
 /// [`Error::DriverAbsent`] without a loadable library or with the toolkit's stub of it, [`Error::DriverIncomplete`] for
 /// a library that lacks a needed symbol, [`Error::DriverCall`] if the driver refuses to start.
 pub fn present() -> Result<(), Error> {
-    complete()?;
-    match result::init() {
+    match init()? {
         Ok(()) | Err(DriverError(CUresult::CUDA_ERROR_NO_DEVICE)) => Ok(()),
         Err(error) => Err(Error::driver("cuInit", error)),
     }
@@ -124,12 +124,27 @@ pub fn driver_version() -> Result<CudaVersion, Error> {
 /// # Errors
 /// As [`present`].
 pub fn device_count() -> Result<usize, Error> {
-    present()?;
-    match result::init().and_then(|()| result::device::get_count()) {
-        Ok(count) => Ok(usize::try_from(count).unwrap_or(0)),
-        Err(DriverError(CUresult::CUDA_ERROR_NO_DEVICE)) => Ok(0),
-        Err(error) => Err(Error::driver("cuDeviceGetCount", error)),
+    match init()? {
+        Ok(()) => {}
+        Err(DriverError(CUresult::CUDA_ERROR_NO_DEVICE)) => return Ok(0),
+        Err(error) => return Err(Error::driver("cuInit", error)),
     }
+    let count = result::device::get_count().map_err(|e| Error::driver("cuDeviceGetCount", e))?;
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
+/// Starts the driver, if it is complete; what it answers is in the inner result.
+fn init() -> Result<Result<(), DriverError>, Error> {
+    if let Some(code) = fault::at(fault::Point::Init) {
+        // A test asks for one of two failures.
+        let code = match code {
+            0 => CUresult::CUDA_ERROR_NO_DEVICE,
+            _ => CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
+        };
+        return Ok(Err(DriverError(code)));
+    }
+    complete()?;
+    Ok(result::init())
 }
 
 /// Name and limits of a device; creates no context.
@@ -248,6 +263,32 @@ mod tests {
                 assert!(require("cuFuncLoad").is_err());
             }
         }
+    }
+
+    #[test]
+    fn a_driver_that_does_not_start_is_an_error_and_one_without_devices_is_not() {
+        fault::with(fault::Point::Init, 1, || {
+            for error in [present().expect_err("it fails"), device_count().expect_err("it fails")] {
+                assert!(
+                    matches!(
+                        error,
+                        Error::DriverCall {
+                            call: "cuInit",
+                            code: CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
+                            ..
+                        }
+                    ),
+                    "{error}"
+                );
+            }
+            assert!(crate::Device::cuda(0).is_err());
+        });
+        fault::with(fault::Point::Init, 0, || {
+            assert!(present().is_ok());
+            assert!(matches!(device_count(), Ok(0)));
+            let error = crate::Device::cuda(0).expect_err("there is no device");
+            assert!(matches!(error, Error::DeviceOrdinal { asked: 0, count: 0 }), "{error}");
+        });
     }
 
     #[test]
