@@ -1,7 +1,7 @@
 //! RMSNorm, forward: `y = x / sqrt(mean(x²) + eps) · w` (Zhang and Sennrich 2019, equation 4, with the epsilon of the
 //! implementations inside the root).
 //!
-//! x and y are [rows, hidden], w is [hidden]; each of f32, f16 or bf16. Everything is computed in f32: the squares are summed
+//! x and y are `[rows, hidden]`, w is `[hidden]`; each of f32, f16 or bf16. Everything is computed in f32: the squares are summed
 //! in the fixed order of [`ptxsmith_builder::lang::reduce`], mean, root and reciprocal are correctly rounded, and
 //! `(x · scale) · w` is rounded to the dtype of y once. The result of a row does not depend on the number of rows, the
 //! schedule or the alignment.
@@ -21,6 +21,7 @@ use ptxsmith_builder::target::Target;
 use ptxsmith_builder::types::Dtype;
 use ptxsmith_builder::value::Value;
 
+use crate::align::{Align, WIDE};
 use crate::eps::Eps;
 use crate::registry::{ArgDoc, KernelInfo, Sample};
 use crate::row::{Keep, MAX_HIDDEN, RowPlan, RowSchedule};
@@ -50,18 +51,16 @@ pub struct RmsNormSpec {
     /// contiguous rows, or rows at the strides x_stride and y_stride (elements) of the launch
     #[spec(default = Layout::Contiguous)]
     pub layout: Layout,
-    /// bytes that every base and row start is promised to be aligned to: a power of two up to 16; 16 where
-    /// contiguous rows allow it, else the element size, if not given
-    pub align: Option<u32>,
+    /// bytes that every base and row start is promised to be aligned to; auto is 16 where contiguous rows allow it, else the
+    /// element size
+    #[spec(default = Align::Auto)]
+    pub align: Align,
 }
-
-/// The widest vector access.
-const WIDE: u32 = 16;
 
 impl RmsNormSpec {
     /// A spec of contiguous rows with the default alignment.
     pub const fn new(hidden: u32, eps: Eps, x: Dtype, w: Dtype, y: Dtype) -> RmsNormSpec {
-        RmsNormSpec { hidden, eps, x, w, y, layout: Layout::Contiguous, align: None }
+        RmsNormSpec { hidden, eps, x, w, y, layout: Layout::Contiguous, align: Align::Auto }
     }
 
     /// The alignment in bytes that the base and every row of a buffer of `dtype` are promised to have: at least its element.
@@ -69,9 +68,9 @@ impl RmsNormSpec {
         let rows_allow =
             [self.x, self.w, self.y].iter().all(|dtype| (self.hidden * dtype.bytes()).is_multiple_of(WIDE));
         match (self.align, self.layout) {
-            (Some(align), _) => align.max(dtype.bytes()),
-            (None, Layout::Contiguous) if rows_allow => WIDE,
-            (None, _) => dtype.bytes(),
+            (Align::Bytes(align), _) => align.max(dtype.bytes()),
+            (Align::Auto, Layout::Contiguous) if rows_allow => WIDE,
+            (Align::Auto, _) => dtype.bytes(),
         }
     }
 
@@ -92,10 +91,10 @@ impl RmsNormSpec {
                 return invalid(name, dtype.to_string(), "one of f32, f16, bf16".to_owned());
             }
         }
-        if let Some(align) = self.align {
-            if !align.is_power_of_two() || align > WIDE {
-                return invalid("align", align.to_string(), format!("a power of two from 1 to {WIDE}"));
-            }
+        if !self.align.is_valid() {
+            return invalid("align", self.align.text(), Align::allowed().to_owned());
+        }
+        if let Align::Bytes(align) = self.align {
             let broken = [("x", self.x), ("y", self.y)]
                 .into_iter()
                 .find(|(_, dtype)| !(self.hidden * dtype.bytes()).is_multiple_of(self.alignment(*dtype)));

@@ -1,7 +1,7 @@
-//! The builder of one entry: a stream of instructions, labels and jumps that [`finish`](Builder::finish) turns into basic
+//! The builder of one entry: a stream of instructions, labels and jumps that `finish` turns into basic
 //! blocks.
 //!
-//! The builder that is active on a thread is found through [`with`], so that kernel values are small `Copy` handles and
+//! The builder that is active on a thread is found through a thread-local, so that kernel values are small `Copy` handles and
 //! `a + b` needs no context argument. It holds nothing but what the running [`build_entry`] put in, so the text still
 //! depends on nothing else. A handle from another entry is an error of the build, never a silently wrong register.
 //!
@@ -9,11 +9,10 @@
 //! values, where the earlier one dominates. Never loads, conversions, floats or reads of variables.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
+use crate::hash::FastMap;
 use crate::imm::Imm;
 use crate::ir::{
     Entry, Guard, Inst, LaunchBounds, Operand, Param, ParamId, Place, Reg, SharedArray, SharedId,
@@ -71,7 +70,7 @@ impl std::error::Error for BuildErrors {}
 struct RegBuild {
     ty: Ty,
     variable: bool,
-    name: Option<String>,
+    name: Option<Rc<str>>,
 }
 
 /// An element of the stream.
@@ -95,41 +94,6 @@ struct LabelBuild {
 
 type Key = (Op, Mods, Vec<Operand>);
 
-/// A multiplicative hash: keys come from the kernel itself, so that nothing needs guarding against chosen collisions, and
-/// nothing depends on the order of the map.
-#[derive(Debug, Default)]
-struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        self.write_u64(u64::from(word));
-    }
-
-    fn write_usize(&mut self, word: usize) {
-        self.write_u64(word as u64);
-    }
-
-    fn write_isize(&mut self, word: isize) {
-        self.write_u64(word as u64);
-    }
-}
-
 /// An entry under construction.
 #[derive(Debug)]
 pub struct Builder {
@@ -144,7 +108,7 @@ pub struct Builder {
     labels: Vec<LabelBuild>,
     /// Labels that are jumped to and not placed yet.
     pending: Vec<Label>,
-    numbered: HashMap<Rc<Key>, Reg, BuildHasherDefault<KeyHasher>>,
+    numbered: FastMap<Rc<Key>, Reg>,
     numbering: Vec<Rc<Key>>,
     errors: Vec<BuildError>,
 }
@@ -204,7 +168,7 @@ impl Builder {
             items: Vec::new(),
             labels: Vec::new(),
             pending: Vec::new(),
-            numbered: HashMap::default(),
+            numbered: FastMap::default(),
             numbering: Vec::new(),
             errors: Vec::new(),
         }

@@ -3,6 +3,7 @@
 pub mod builder;
 pub mod cfg;
 pub mod emu;
+mod hash;
 pub mod imm;
 pub mod ir;
 pub mod isa;

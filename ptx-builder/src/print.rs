@@ -198,7 +198,7 @@ fn push_inst(out: &mut String, entry: &Entry, inst: &Inst) {
         match piece {
             Piece::Punct(',') => out.push_str(", "),
             // A vector operand brings its own braces.
-            Piece::Punct('{' | '}') => {}
+            Piece::Punct('{' | '}') => continue,
             Piece::Punct(c) => {
                 if previous.is_none() {
                     out.push(' ');

@@ -88,6 +88,9 @@ fn limit(role: Assembler) -> PtxVersion {
     if role == Assembler::Driver { DRIVER } else { PtxVersion::new(u8::MAX, 0) }
 }
 
+/// Version, target, number of the case, what is wrong.
+type Wrong = (PtxVersion, String, usize, String);
+
 /// Groups entries by version and target.
 #[derive(Default)]
 struct Groups(BTreeMap<(PtxVersion, String), Vec<usize>>);
@@ -128,7 +131,7 @@ impl Groups {
 const LONGEST_REPORT: usize = 20_000;
 
 /// Fails with the first disagreement of each case.
-fn report(cases: &[Case], ptxas: &Ptxas, wrong: Vec<(PtxVersion, String, usize, String)>) {
+fn report(cases: &[Case], ptxas: &Ptxas, wrong: Vec<Wrong>) {
     if wrong.is_empty() {
         return;
     }
@@ -154,68 +157,67 @@ fn report(cases: &[Case], ptxas: &Ptxas, wrong: Vec<(PtxVersion, String, usize, 
     panic!("{text}");
 }
 
-fn accepted(role: Assembler) {
-    let (cases, ptxas) = (corpus::all(), Ptxas::pinned(role));
+/// Where the assembler refuses what the table says that it has.
+fn refused(cases: &[Case], ptxas: &Ptxas) -> Vec<Wrong> {
     let mut groups = Groups::default();
-    for (number, case) in cases.iter().enumerate().filter(|(_, case)| case.ptx <= limit(role)) {
+    let newest = limit(ptxas.role);
+    for (number, case) in cases.iter().enumerate().filter(|(_, case)| case.ptx <= newest) {
         let ((oldest, first), _) = edge(case);
         groups.add(case.ptx.max(first), &oldest, number);
-        for target in
-            Target::all().into_iter().filter(|target| case.admits(*target) && target.min_ptx() <= limit(role))
-        {
+        for target in Target::all().into_iter().filter(|t| case.admits(*t) && t.min_ptx() <= newest) {
             groups.add(case.ptx.max(target.min_ptx()), &target.to_string(), number);
         }
     }
-    let verdicts = groups.assemble(cases, &ptxas, Depth::Check);
-    let refused = verdicts.into_iter().filter(|(.., messages)| !messages.is_empty());
-    report(
-        cases,
-        &ptxas,
-        refused
-            .map(|(v, t, number, messages)| (v, t, number, format!("refused: {}", messages.join("; "))))
-            .collect(),
-    );
+    refusals(groups.assemble(cases, ptxas, Depth::Check))
 }
 
-fn refused_below(role: Assembler) {
-    let (cases, ptxas) = (corpus::all(), Ptxas::pinned(role));
+fn refusals(verdicts: Vec<(PtxVersion, String, usize, Vec<String>)>) -> Vec<Wrong> {
+    let refused = verdicts.into_iter().filter(|(.., messages)| !messages.is_empty());
+    refused
+        .map(|(v, t, number, messages)| (v, t, number, format!("refused: {}", messages.join("; "))))
+        .collect()
+}
+
+/// Where the assembler accepts a kernel one version or one target below what the table says.
+fn accepted_below(cases: &[Case], ptxas: &Ptxas) -> Vec<Wrong> {
     let mut groups = Groups::default();
-    for (number, case) in cases.iter().enumerate().filter(|(_, case)| case.ptx <= limit(role)) {
+    let newest = limit(ptxas.role);
+    for (number, case) in cases.iter().enumerate().filter(|(_, case)| case.ptx <= newest) {
         let ((oldest, first), before) = edge(case);
         if let Some(below) = version_below(case.ptx).filter(|below| *below >= first) {
             groups.add(below, &oldest, number);
         }
-        if let Some((target, first)) = before.filter(|(_, first)| *first <= limit(role)) {
+        if let Some((target, first)) = before.filter(|(_, first)| *first <= newest) {
             groups.add(case.ptx.max(first), &target, number);
         }
     }
-    let verdicts = groups.assemble(cases, &ptxas, Depth::Check);
+    let verdicts = groups.assemble(cases, ptxas, Depth::Check);
     let accepted = verdicts.into_iter().filter(|(.., messages)| messages.is_empty());
-    report(
-        cases,
-        &ptxas,
-        accepted.map(|(v, t, number, _)| (v, t, number, "accepted below its minimum".to_owned())).collect(),
-    );
+    accepted.map(|(v, t, number, _)| (v, t, number, "accepted below its minimum".to_owned())).collect()
 }
 
 #[test]
 fn the_newest_assembler_accepts_every_row_where_the_table_says() {
-    accepted(Assembler::Newest);
+    let (cases, ptxas) = (corpus::all(), Ptxas::pinned(Assembler::Newest));
+    report(cases, &ptxas, refused(cases, &ptxas));
 }
 
 #[test]
 fn the_drivers_assembler_accepts_every_row_where_the_table_says() {
-    accepted(Assembler::Driver);
+    let (cases, ptxas) = (corpus::all(), Ptxas::pinned(Assembler::Driver));
+    report(cases, &ptxas, refused(cases, &ptxas));
 }
 
 #[test]
 fn the_newest_assembler_refuses_every_row_below() {
-    refused_below(Assembler::Newest);
+    let (cases, ptxas) = (corpus::all(), Ptxas::pinned(Assembler::Newest));
+    report(cases, &ptxas, accepted_below(cases, &ptxas));
 }
 
 #[test]
 fn the_drivers_assembler_refuses_every_row_below() {
-    refused_below(Assembler::Driver);
+    let (cases, ptxas) = (corpus::all(), Ptxas::pinned(Assembler::Driver));
+    report(cases, &ptxas, accepted_below(cases, &ptxas));
 }
 
 /// Some features are checked only while code is made, and the assembler may fail there.
@@ -232,15 +234,26 @@ fn every_row_becomes_machine_code() {
             groups.add(case.ptx.max(target.min_ptx()), &target.to_string(), number);
         }
     }
-    let verdicts = groups.assemble(cases, &ptxas, Depth::Code);
-    let refused = verdicts.into_iter().filter(|(.., messages)| !messages.is_empty());
-    report(
-        cases,
-        &ptxas,
-        refused
-            .map(|(v, t, number, messages)| (v, t, number, format!("refused: {}", messages.join("; "))))
-            .collect(),
+    report(cases, &ptxas, refusals(groups.assemble(cases, &ptxas, Depth::Code)));
+}
+
+/// A wrong statement of the table is found, in both directions and for versions and targets.
+#[test]
+fn wrong_requirements_are_found() {
+    let ptxas = Ptxas::pinned(Assembler::Newest);
+    let fused = corpus::all().iter().find(|case| case.name == "Fma .bf16 .rn").expect("a case");
+    let with = |major, minor, sm| {
+        let ptx = PtxVersion::new(major, minor);
+        vec![Case { name: fused.name.clone(), text: fused.text.clone(), ptx, sm: vec![SmReq::AtLeast(sm)] }]
+    };
+    // It needs PTX 7.0 and sm_80.
+    assert!(
+        refused(&with(7, 0, 80), &ptxas).is_empty() && accepted_below(&with(7, 0, 80), &ptxas).is_empty()
     );
+    assert!(!refused(&with(6, 5, 75), &ptxas).is_empty());
+    assert!(!refused(&with(7, 0, 75), &ptxas).is_empty());
+    assert_eq!(accepted_below(&with(7, 1, 80), &ptxas).len(), 1);
+    assert_eq!(accepted_below(&with(7, 1, 86), &ptxas).len(), 1);
 }
 
 /// The target table is the newest assembler's list, variants included, and each first version is one.

@@ -8,10 +8,10 @@ use ptxsmith_builder::kernel::{AnyKernel, KernelError, ReferenceInputs};
 use ptxsmith_builder::parse::parse;
 use ptxsmith_builder::target::Target;
 use ptxsmith_builder::types::Dtype;
-use ptxsmith_kernels::Eps;
 use ptxsmith_kernels::registry;
 use ptxsmith_kernels::rms_norm::{Layout, RmsNorm, RmsNormSpec};
 use ptxsmith_kernels::row::{Keep, RowSchedule};
+use ptxsmith_kernels::{Align, Eps};
 use ptxsmith_tests::assembler::{Role, assemble};
 use ptxsmith_tests::numbers::{first_difference, rounded, tolerance, uniforms};
 use ptxsmith_tests::run::{Inputs, POISON, Ran, run, run_module};
@@ -192,8 +192,7 @@ prop_compose! {
         let mut strides = (u64::from(hidden), u64::from(hidden));
         if strided {
             spec.layout = Layout::Strided;
-            let align = 1 << log_align;
-            spec.align = Some(align);
+            spec.align = Align::Bytes(1 << log_align);
             let up = |gap: u64, dtype: Dtype| (u64::from(hidden) + gap).next_multiple_of(u64::from(spec.alignment(dtype) / dtype.bytes()));
             strides = (up(gaps.0, x), up(gaps.1, y));
         }
@@ -260,7 +259,7 @@ fn a_row_has_the_same_bits_whatever_the_schedule_the_alignment_and_the_batch() {
         }
         assert!(schedules >= 10, "{hidden} {dtype}: {schedules} schedules");
         let mut narrow = Case::plain(hidden, dtype, 5);
-        narrow.kernel.spec.align = Some(dtype.bytes());
+        narrow.kernel.spec.align = Align::Bytes(dtype.bytes());
         narrow.byte_offset = dtype.bytes();
         assert_eq!(narrow.run_on(sm_90()).1, batch, "{hidden} {dtype}: element accesses");
         assert_eq!(
@@ -362,12 +361,12 @@ fn impossible_specs_and_schedules_are_refused_with_the_limit() {
     refused(RmsNorm { spec: spec(262_145), schedule: None }, "1 to 262144");
     refused(RmsNorm { spec: RmsNormSpec { x: Dtype::E4m3, ..spec(8) }, schedule: None }, "f32, f16, bf16");
     refused(
-        RmsNorm { spec: RmsNormSpec { align: Some(16), ..spec(3) }, schedule: None },
+        RmsNorm { spec: RmsNormSpec { align: Align::Bytes(16), ..spec(3) }, schedule: None },
         "divisor of the 12 bytes",
     );
     refused(
-        RmsNorm { spec: RmsNormSpec { align: Some(32), ..spec(8) }, schedule: None },
-        "power of two from 1",
+        RmsNorm { spec: RmsNormSpec { align: Align::Bytes(32), ..spec(8) }, schedule: None },
+        "auto, 1, 2, 4, 8 or 16",
     );
     let schedule = |threads_per_row, rows_per_block, keep| {
         Some(RowSchedule { threads_per_row, rows_per_block, keep, group: 4, min_blocks: 1 })

@@ -2,6 +2,7 @@
 //! registers and labels named.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::joins::{assign_joined, simplify_jumps};
 use super::naming::Namer;
@@ -10,7 +11,7 @@ use crate::ir::{
     Addr, Base, Block, BlockId, Comments, Entry, Inst, Operand, Param, ParamId, Place, Reg, RegInfo,
     SharedArray, SharedId, Terminator,
 };
-use crate::isa::{Form, Op, Role, SpecialReg};
+use crate::isa::{Form, Op, Role};
 use crate::types::Ty;
 
 /// A block whose targets are still labels.
@@ -116,9 +117,10 @@ impl Builder {
     /// Makes the names of labels unique; they share their name space with parameters and arrays.
     fn name_labels(&self, blocks: &mut [Block]) {
         let params = self.params.iter().map(|param| param.name.as_str());
-        let mut namer = Namer::without(params.chain(self.shared.iter().map(|array| array.name.as_str())));
+        let reserved: Vec<&str> = params.chain(self.shared.iter().map(|array| array.name.as_str())).collect();
+        let mut namer = Namer::without(&reserved);
         for label in blocks.iter_mut().filter_map(|block| block.label.as_mut()) {
-            *label = namer.unique(label);
+            *label = namer.unique(&Rc::from(label.as_str()));
         }
     }
 
@@ -145,16 +147,12 @@ impl Builder {
                 see(pred, &mut order);
             }
         }
-        let special = SpecialReg::ALL.iter().map(|special| {
-            let name = special.name().trim_start_matches('%');
-            // The assembler reads what stands before the selector as the predefined register, too.
-            name.split_once('.').map_or(name, |(base, _)| base)
-        });
-        let mut namer = Namer::without(special);
+        let mut namer = Namer::of_registers();
+        let unnamed: [Rc<str>; 2] = ["t".into(), "p".into()];
         let mut names = vec![String::new(); self.regs.len()];
         for reg in &order {
             let build = &self.regs[reg.index()];
-            let base = build.name.as_deref().unwrap_or(if build.ty == Ty::Pred { "p" } else { "t" });
+            let base = build.name.as_ref().unwrap_or(&unnamed[usize::from(build.ty == Ty::Pred)]);
             names[reg.index()] = namer.unique(base);
         }
         order.sort_by_key(|reg| self.regs[reg.index()].ty);

@@ -1,32 +1,52 @@
 //! Names of registers and labels: the author's where there is one, unique in the entry.
 
-use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+use std::rc::Rc;
 
 use super::Builder;
+use crate::hash::{FastMap, FastSet};
 use crate::ir::Reg;
 
 /// Makes names unique by counting up behind the base.
-#[derive(Debug, Default)]
-pub(super) struct Namer {
-    used: HashSet<String>,
-    next: HashMap<String, u32>,
+#[derive(Debug)]
+pub(super) struct Namer<'r> {
+    is_reserved: fn(&str, &'r [&'r str]) -> bool,
+    reserved: &'r [&'r str],
+    used: FastSet<Rc<str>>,
+    next: FastMap<Rc<str>, u32>,
 }
 
-impl Namer {
+impl<'r> Namer<'r> {
     /// A namer that leaves these names alone.
-    pub(super) fn without<'a>(reserved: impl IntoIterator<Item = &'a str>) -> Namer {
-        Namer { used: reserved.into_iter().map(str::to_owned).collect(), next: HashMap::new() }
+    pub(super) fn without(reserved: &'r [&'r str]) -> Namer<'r> {
+        let is_reserved = |name: &str, reserved: &'r [&'r str]| reserved.contains(&name);
+        Namer { is_reserved, reserved, used: FastSet::default(), next: FastMap::default() }
     }
 
-    pub(super) fn unique(&mut self, base: &str) -> String {
-        if self.used.insert(base.to_owned()) {
-            return base.to_owned();
+    /// A namer of registers: it leaves the names of special registers alone.
+    pub(super) fn of_registers() -> Namer<'r> {
+        let is_reserved = |name: &str, _: &'r [&'r str]| crate::isa::special::is_base(name);
+        Namer { is_reserved, reserved: &[], used: FastSet::default(), next: FastMap::default() }
+    }
+
+    pub(super) fn unique(&mut self, base: &Rc<str>) -> String {
+        let is_new = match self.next.get(base) {
+            Some(_) => false,
+            None => !(self.is_reserved)(base, self.reserved) && self.used.insert(Rc::clone(base)),
+        };
+        if is_new {
+            return base.as_ref().to_owned();
         }
-        let next = self.next.entry(base.to_owned()).or_insert(1);
+        let next = self.next.entry(Rc::clone(base)).or_insert(1);
+        let mut name = String::with_capacity(base.len() + 4);
         loop {
-            let name = format!("{base}_{next}");
+            name.clear();
+            name.push_str(base);
+            name.push('_');
+            // Writing to a string does not fail.
+            let _ = write!(name, "{next}");
             *next += 1;
-            if self.used.insert(name.clone()) {
+            if self.used.insert(Rc::from(name.as_str())) {
                 return name;
             }
         }
@@ -43,17 +63,16 @@ impl Builder {
     pub(crate) fn name(&mut self, reg: Reg, name: &str) {
         let slot = &mut self.regs[reg.index()].name;
         if slot.is_none() {
-            *slot = Some(name.to_owned());
+            *slot = Some(Rc::from(name));
         }
     }
 
     /// Names every register made since `mark` that has no name after the statement's variable, as its temporary. A change
     /// of one statement then renames the temporaries of that statement only.
     pub fn name_since(&mut self, mark: usize, name: &str) {
-        for reg in self.regs.iter_mut().skip(mark) {
-            if reg.name.is_none() {
-                reg.name = Some(format!("{name}_t"));
-            }
+        let mut temporary: Option<Rc<str>> = None;
+        for reg in self.regs.iter_mut().skip(mark).filter(|reg| reg.name.is_none()) {
+            reg.name = Some(Rc::clone(temporary.get_or_insert_with(|| format!("{name}_t").into())));
         }
     }
 }

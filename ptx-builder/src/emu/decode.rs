@@ -129,6 +129,8 @@ pub(crate) struct Program<'a> {
     pub(crate) tracked: Vec<(u32, Slot)>,
     pub(crate) arrays: Vec<ArrayAt>,
     pub(crate) shared_bytes: u32,
+    /// Bytes of dynamic shared memory within them.
+    pub(crate) dynamic_shared: u32,
 }
 
 impl Program<'_> {
@@ -238,6 +240,7 @@ pub(crate) fn decode<'a>(
         tracked,
         arrays: decoder.arrays,
         shared_bytes,
+        dynamic_shared: dynamic,
     })
 }
 

@@ -188,7 +188,8 @@ impl Block {
                         // Without clusters each block is one.
                         SpecialReg::NclusterIdX => geometry.grid[0],
                         SpecialReg::ClusterNctaidX | SpecialReg::ClusterNctarank => 1,
-                        SpecialReg::DynamicSmemSize | SpecialReg::TotalSmemSize => program.shared_bytes,
+                        SpecialReg::DynamicSmemSize => program.dynamic_shared,
+                        SpecialReg::TotalSmemSize => program.shared_bytes,
                         // Of a block, which is not known yet, or of a device, which is not there.
                         SpecialReg::CtaidX
                         | SpecialReg::CtaidY

@@ -1,7 +1,9 @@
 //! Special registers.
 
 use std::fmt;
+use std::sync::OnceLock;
 
+use crate::hash::FastSet;
 use crate::target::PtxVersion;
 use crate::types::Ty;
 
@@ -112,4 +114,18 @@ impl fmt::Display for SpecialReg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// Whether a special register has this name up to its selector: `tid`, `laneid`. The assembler reads a register of that
+/// name, with the percent sign, as the predefined one.
+pub(crate) fn is_base(name: &str) -> bool {
+    static BASES: OnceLock<FastSet<&'static str>> = OnceLock::new();
+    let bases = BASES.get_or_init(|| {
+        let base = |special: &SpecialReg| {
+            let name = special.name().trim_start_matches('%');
+            name.split_once('.').map_or(name, |(base, _)| base)
+        };
+        SpecialReg::ALL.iter().map(base).collect()
+    });
+    bases.contains(name)
 }

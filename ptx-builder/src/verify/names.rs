@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 
 use super::Report;
+use crate::hash::FastSet;
 use crate::ir::Entry;
-use crate::isa::SpecialReg;
+use crate::isa::special::is_base;
 
 const RULE: &str = "names";
 
@@ -43,25 +44,27 @@ pub(super) fn check(entry: &Entry, earlier: &[Entry], report: &mut Report<'_>) {
             report.at_declaration(RULE, place, String::new(), format!("{what} called `{name}`"));
         }
     }
-    let mut registers = std::collections::HashSet::new();
+    let mut registers = FastSet::default();
     for info in &entry.regs {
-        let written = format!("%{}", info.name);
-        if !is_identifier(&written) {
-            report.at_entry(RULE, String::new(), format!("the register `{written}` is not a PTX identifier"));
+        let mut error = |message: String| {
+            report.at_entry(RULE, String::new(), message);
+        };
+        if !is_register_name(&info.name) {
+            error(format!("the register `%{}` is not a PTX identifier", info.name));
         }
         // `%tid` hides `%tid.x`: behind its declaration the assembler reads the rest as a selector.
-        let is_special = |special: &SpecialReg| special.name().split('.').next() == Some(&written);
-        if SpecialReg::ALL.iter().any(is_special) {
-            report.at_entry(
-                RULE,
-                String::new(),
-                format!("the register `{written}` has the name of a special register"),
-            );
+        if is_base(&info.name) {
+            error(format!("the register `%{}` has the name of a special register", info.name));
         }
         if !registers.insert(info.name.as_str()) {
-            report.at_entry(RULE, String::new(), format!("two registers are called `{written}`"));
+            error(format!("two registers are called `%{}`", info.name));
         }
     }
+}
+
+/// What may follow the percent sign of a register.
+fn is_register_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'$')
 }
 
 /// The identifiers of the PTX manual: a letter, or one of `_ $ %` and another character; then letters, digits, `_`, `$`.

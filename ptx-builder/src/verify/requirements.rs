@@ -1,8 +1,7 @@
 //! Target and version requirements, read from the table rows.
 
 use super::{Finding, Location, Report, Severity};
-use std::collections::HashSet;
-
+use crate::hash::FastSet;
 use crate::ir::{Entry, Module, Operand, Place};
 use crate::isa::{Form, Since, table};
 use crate::print::inst_name;
@@ -35,7 +34,7 @@ pub(super) fn of(module: &Module) -> Vec<Requirement> {
         }
     };
     for entry in &module.entries {
-        let mut seen = HashSet::new();
+        let mut seen = FastSet::default();
         for inst in entry.blocks.iter().flat_map(|block| &block.insts) {
             if seen.insert((inst.op, inst.mods)) {
                 for since in Form::of(inst.op).requirements(&inst.mods) {

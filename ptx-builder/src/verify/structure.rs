@@ -3,9 +3,10 @@
 //! Every other rule that follows data through an entry may rely on what is checked here.
 
 use super::Report;
+use crate::hash::FastSet;
 use crate::ir::{Addr, Base, BlockId, Entry, Inst, Operand, Reg, Terminator};
 use crate::isa::syntax::{self, Segment};
-use crate::isa::{Effect, Form, Misfit, Op, OpTy, Role, Slot};
+use crate::isa::{Effect, Form, Misfit, Mods, Op, OpTy, Role, Slot};
 use crate::types::Ty;
 
 const RULE: &str = "structure";
@@ -18,9 +19,10 @@ pub(super) fn check(entry: &Entry, report: &mut Report<'_>) -> bool {
             .at_entry(RULE, String::new(), "the kernel has no instructions".to_owned())
             .hint("write `ret;`");
     }
+    let mut fitting = FastSet::default();
     for block in &entry.blocks {
         for inst in &block.insts {
-            instruction(entry, inst, report);
+            instruction(entry, inst, &mut fitting, report);
         }
     }
     for (i, block) in entry.blocks.iter().enumerate() {
@@ -65,7 +67,8 @@ fn is_predicate(entry: &Entry, reg: Reg) -> bool {
     entry.regs.get(reg.index()).is_some_and(|info| info.ty == Ty::Pred)
 }
 
-fn instruction(entry: &Entry, inst: &Inst, report: &mut Report<'_>) {
+/// Checks an instruction; `fitting` remembers the forms whose modifiers are known to fit.
+fn instruction(entry: &Entry, inst: &Inst, fitting: &mut FastSet<(Op, Mods)>, report: &mut Report<'_>) {
     let form = Form::of(inst.op);
     let mnemonic = form.mnemonic();
     if matches!(inst.op, Op::Bra | Op::Ret | Op::Exit | Op::Trap) {
@@ -81,7 +84,13 @@ fn instruction(entry: &Entry, inst: &Inst, report: &mut Report<'_>) {
     {
         report.at_inst(RULE, inst, "the guard must be a predicate register".to_owned());
     }
-    modifiers(inst, report);
+    if !fitting.contains(&(inst.op, inst.mods)) {
+        let before = report.len();
+        modifiers(inst, report);
+        if report.len() == before {
+            fitting.insert((inst.op, inst.mods));
+        }
+    }
     if inst.operands.len() != form.operands.len() {
         let (found, wanted) = (inst.operands.len(), form.operands.len());
         report.at_inst(RULE, inst, format!("`{mnemonic}` takes {wanted} operands, found {found}"));

@@ -15,12 +15,12 @@ fn plain(context: u32) -> bool {
 }
 
 macro_rules! two_operands {
-    ($(#[$doc:meta])* $name:ident, $warp:ident, $f32:ident $f64:ident $f16:ident $bf16:ident) => {
+    ($(#[$doc:meta])* $name:ident, |$a:ident, $b:ident| $plain:expr, $warp:ident, $f32:ident $f64:ident $f16:ident $bf16:ident) => {
         $(#[$doc])*
         pub fn $name(mods: &Mods) -> Option<WarpFn> {
             let context = context(mods);
             Some(match mods.t()? {
-                Ty::F32 if context == 0 => whole!(|d: u32, a: u32, b: u32| { warp::$warp(d, a, b, false) }),
+                Ty::F32 if context == 0 => lanes!(|$a: f32, $b: f32| -> u32 { canonical($plain) }),
                 Ty::F32 if plain(context) => whole!(|d: u32, a: u32, b: u32| { warp::$warp(d, a, b, true) }),
                 Ty::F32 => lanes!(with file, at; |a: u32, b: u32| -> u32 { float::$f32(a, b, arith(at.context)) }),
                 Ty::F64 => lanes!(with file, at; |a: u64, b: u64| -> u64 { float::$f64(a, b, rounding(at.context)) }),
@@ -44,15 +44,15 @@ macro_rules! two_operands {
 
 two_operands!(
     /// `add` of floats.
-    add_f, add_f32, add_f32 add_f64 add_f16 add_bf16
+    add_f, |a, b| a + b, add_f32, add_f32 add_f64 add_f16 add_bf16
 );
 two_operands!(
     /// `sub` of floats.
-    sub_f, sub_f32, sub_f32 sub_f64 sub_f16 sub_bf16
+    sub_f, |a, b| a - b, sub_f32, sub_f32 sub_f64 sub_f16 sub_bf16
 );
 two_operands!(
     /// `mul` of floats.
-    mul_f, mul_f32, mul_f32 mul_f64 mul_f16 mul_bf16
+    mul_f, |a, b| a * b, mul_f32, mul_f32 mul_f64 mul_f16 mul_bf16
 );
 
 /// `fma`.
