@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use super::bits::Bits;
-use super::decode::{Act, NONE, Program, Term};
+use super::decode::{Act, NONE, Program, Reduce, Term};
 use super::finding::{Kind, Other, Sink, Where};
 use super::lane::RegFile;
 use super::memory::Memory;
@@ -24,6 +24,7 @@ mod exchange;
 mod memory;
 mod pattern;
 mod transfer;
+mod vote;
 
 use barrier::Barrier;
 
@@ -130,6 +131,8 @@ pub(crate) struct Warp {
     stack: Vec<Frame>,
     pub(crate) state: State,
     executed: u64,
+    /// The result that the barrier it waits at will give, and the lanes that get it.
+    pub(crate) reduce: Option<(Reduce, u32)>,
     /// Counts the points at which this warp's lanes were ordered.
     pub(crate) clock: u32,
     /// Index of the [`Order`] that holds for this warp.
@@ -249,6 +252,7 @@ impl Block {
             warp.init.fill(0);
             warp.exited = 0;
             warp.executed = 0;
+            warp.reduce = None;
             warp.clock = 1;
             warp.order = 0;
             warp.state = State::Ready;
@@ -413,6 +417,7 @@ fn run_warp(env: &mut Env<'_>, block: &mut Block, warp: &mut Warp) -> Result<(),
                 Act::Pack(pack) => exchange::pack(&mut warp.regs, pack, active),
                 Act::Unpack(pack) => exchange::unpack(&mut warp.regs, pack, active),
                 Act::Shuffle(shuffle) => exchange::shuffle(env, block, warp, shuffle, op.inst, active),
+                Act::Vote(vote) => vote::vote(env, block, warp, vote, op.inst, active),
                 Act::Barrier(barrier) => {
                     if let Step::Wait = barrier::arrive(env, block, warp, *barrier, op.inst, active) {
                         if let Some(frame) = warp.stack.last_mut() {

@@ -6,6 +6,7 @@ use crate::parse::parse;
 
 mod barriers;
 mod bounds;
+mod lanes;
 mod races;
 mod values;
 

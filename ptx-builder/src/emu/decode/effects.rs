@@ -4,7 +4,7 @@ use super::{
     Act, Class, Decoder, Error, Form, Inst, Operand, Role, Slot, element_bytes, parameter, register_bits,
 };
 use crate::ir::{Addr, Base};
-use crate::isa::mods::{self, Shfl};
+use crate::isa::mods::{self, BoolOp, Shfl};
 use crate::isa::syntax::{Segment, head};
 
 /// The state space of an access.
@@ -82,6 +82,17 @@ pub(crate) struct BarrierOp {
     pub(crate) id: u32,
     /// Threads that take part; all of the block without it.
     pub(crate) count: Option<u32>,
+    /// What is computed from a predicate of all threads.
+    pub(crate) reduce: Option<Reduce>,
+}
+
+/// The reduction of `bar.red`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reduce {
+    pub(crate) d: Slot,
+    pub(crate) p: u32,
+    /// Whether it holds in all or any threads; their number without it.
+    pub(crate) how: Option<BoolOp>,
 }
 
 /// Whether the name of a row has this part as fixed text; of `shared::cta` the part is `shared`.
@@ -325,6 +336,14 @@ impl Decoder<'_, '_> {
     }
 
     pub(super) fn barrier(&mut self, inst: &Inst) -> Result<Act, Error> {
+        if has_literal(inst, "red") {
+            let (defs, uses) = self.typed(inst)?;
+            let ([d], [id, p]) = (defs.as_slice(), uses.as_slice()) else {
+                return self.refuse(inst, "not the operands of a barrier");
+            };
+            let reduce = Some(Reduce { d: *d, p: p.at, how: BoolOp::of(&inst.mods) });
+            return Ok(Act::Barrier(BarrierOp { kind: BarrierKind::Sync, id: id.at, count: None, reduce }));
+        }
         let kind = if has_literal(inst, "warp") {
             BarrierKind::Warp
         } else if has_literal(inst, "arrive") {
@@ -339,7 +358,7 @@ impl Decoder<'_, '_> {
             Some(id) => *id,
             None => self.constant(Class::W32, 0),
         };
-        Ok(Act::Barrier(BarrierOp { kind, id, count: uses.get(1).copied() }))
+        Ok(Act::Barrier(BarrierOp { kind, id, count: uses.get(1).copied(), reduce: None }))
     }
 }
 
