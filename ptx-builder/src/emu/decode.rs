@@ -15,10 +15,12 @@ use crate::print::{show_inst, show_terminator};
 use crate::types::Ty;
 
 mod assigned;
+mod atomic;
 mod effects;
 mod origin;
 mod vote;
 
+pub(crate) use atomic::{AtomicOp, Combine, Ordering};
 pub(crate) use effects::{AddrBase, BarrierKind, BarrierOp, MemOp, PackOp, Reduce, ShuffleOp, Space, extend};
 pub(crate) use vote::{VoteKind, VoteOp};
 
@@ -46,6 +48,10 @@ pub(crate) enum Act {
     Store(Box<MemOp>),
     Shuffle(Box<ShuffleOp>),
     Vote(Box<VoteOp>),
+    Atomic(Box<AtomicOp>),
+    Fence {
+        wide: bool,
+    },
     Barrier(BarrierOp),
     Exit,
     Trap,
@@ -412,12 +418,13 @@ impl Decoder<'_, '_> {
             (Effect::Vote, _) => self.vote(inst),
             (Effect::Exit, _) => Ok(Act::Exit),
             (Effect::Trap, _) => Ok(Act::Trap),
-            // Hints change no value; one grid runs at a time and its accesses take effect in order.
-            (Effect::Hint | Effect::GridWait | Effect::Fence, _) => Ok(Act::Nothing),
-            (
-                Effect::Pure | Effect::Atomic | Effect::AsyncCopy | Effect::Mbarrier | Effect::ClusterBarrier,
-                _,
-            ) => self.refuse(inst, "this instruction is not emulated"),
+            (Effect::Atomic, _) => self.atomic(inst),
+            (Effect::Fence, _) => Ok(self.fence(inst)),
+            // Hints change no value; one grid runs at a time.
+            (Effect::Hint | Effect::GridWait, _) => Ok(Act::Nothing),
+            (Effect::Pure | Effect::AsyncCopy | Effect::Mbarrier | Effect::ClusterBarrier, _) => {
+                self.refuse(inst, "this instruction is not emulated")
+            }
         }
     }
 

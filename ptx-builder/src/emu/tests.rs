@@ -4,6 +4,7 @@
 use super::*;
 use crate::parse::parse;
 
+mod atomics;
 mod barriers;
 mod bounds;
 mod lanes;

@@ -1,7 +1,8 @@
 //! Decoding of everything that is more than a function of registers: memory, exchanges, barriers, packing moves.
 
 use super::{
-    Act, Class, Decoder, Error, Form, Inst, Operand, Role, Slot, element_bytes, parameter, register_bits,
+    Act, Class, Decoder, Error, Form, Inst, Operand, Ordering, Role, Slot, element_bytes, parameter,
+    register_bits,
 };
 use crate::ir::{Addr, Base};
 use crate::isa::mods::{self, BoolOp, Shfl};
@@ -28,6 +29,7 @@ pub(crate) struct MemOp {
     pub(crate) space: Space,
     /// Through the read-only data path.
     pub(crate) nc: bool,
+    pub(crate) ordering: Ordering,
     pub(crate) base: AddrBase,
     pub(crate) offset: u64,
     /// Bytes of an element: 1, 2, 4 or 8.
@@ -105,27 +107,32 @@ fn has_literal(inst: &Inst, text: &str) -> bool {
 }
 
 /// Where an access goes.
-enum Target {
+pub(super) enum Target {
     Param,
     In(Space),
 }
 
 impl Decoder<'_, '_> {
-    fn space(&self, inst: &Inst) -> Result<Target, Error> {
+    pub(super) fn space(&self, inst: &Inst) -> Result<Target, Error> {
         Ok(match mods::Space::of(&inst.mods) {
             Some(mods::Space::Global) => Target::In(Space::Global),
-            Some(mods::Space::Shared | mods::Space::SharedCta) => Target::In(Space::Shared),
+            // Without clusters the shared memory of the cluster is that of the block.
+            Some(mods::Space::Shared | mods::Space::SharedCta | mods::Space::SharedCluster) => {
+                Target::In(Space::Shared)
+            }
             Some(mods::Space::Param) => Target::Param,
             None if has_literal(inst, "param") => Target::Param,
             None if has_literal(inst, "global") => Target::In(Space::Global),
             None if has_literal(inst, "shared") => Target::In(Space::Shared),
-            Some(mods::Space::Local | mods::Space::Const | mods::Space::SharedCluster) | None => {
+            // A generic address: no row makes one of anything but global memory.
+            None => Target::In(Space::Global),
+            Some(mods::Space::Local | mods::Space::Const) => {
                 return self.refuse(inst, "this state space is not emulated");
             }
         })
     }
 
-    fn address(&self, inst: &Inst) -> Result<Addr, Error> {
+    pub(super) fn address(&self, inst: &Inst) -> Result<Addr, Error> {
         let found = inst.operands.iter().zip(Form::of(inst.op).operands).find_map(|(operand, spec)| {
             match (spec.role, operand) {
                 (Role::Addr, Operand::Addr(addr)) => Some(*addr),
@@ -145,6 +152,17 @@ impl Decoder<'_, '_> {
         let Some(elem) = inst.mods.t().and_then(element_bytes) else {
             return self.refuse(inst, "elements of 8, 16, 32 or 64 bits are emulated");
         };
+        self.memory_at(inst, addr, space, elem)
+    }
+
+    /// An access to one address, of elements of `elem` bytes.
+    pub(super) fn memory_at(
+        &mut self,
+        inst: &Inst,
+        addr: Addr,
+        space: Space,
+        elem: u32,
+    ) -> Result<MemOp, Error> {
         let (base, offset, origins) = match addr.base {
             Base::Reg(reg) => {
                 let slot = self.register(inst, reg)?;
@@ -171,6 +189,7 @@ impl Decoder<'_, '_> {
         Ok(MemOp {
             space,
             nc: has_literal(inst, "nc"),
+            ordering: Ordering::of(inst),
             base,
             offset,
             elem,
@@ -182,7 +201,7 @@ impl Decoder<'_, '_> {
         })
     }
 
-    fn elements<'o>(&self, inst: &Inst, operand: &'o Operand) -> Result<&'o [Operand], Error> {
+    pub(super) fn elements<'o>(&self, inst: &Inst, operand: &'o Operand) -> Result<&'o [Operand], Error> {
         let items = match operand {
             Operand::Vec(items) => items.as_slice(),
             one => std::slice::from_ref(one),
