@@ -35,4 +35,6 @@ pub use stage::uniform;
 pub use ptxsmith_macros::{Baked, Spec, device, kernel};
 
 pub use crate::kernel::Baked;
+// The IEEE instructions under their plain names; approximations keep their own.
+pub use crate::ops::{fma_rn as fma, max, min, rcp_rn as rcp, select, sqrt_rn as sqrt};
 pub use crate::value::{B16, B32, B64, F16};
