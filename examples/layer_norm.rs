@@ -121,7 +121,7 @@ fn run(device: &Device, kernel: &LayerNorm, rows: u32) -> Ran<f64> {
     let mut expected = Vec::with_capacity(held.len());
     for row in held.chunks(hidden) {
         let mean = row.iter().map(|x| f64::from(*x)).sum::<f64>() / hidden as f64;
-        let variance = row.iter().map(|x| (f64::from(*x) - mean).powi(2)).sum::<f64>() / hidden as f64;
+        let variance = row.iter().map(|x| f64::from(*x) - mean).map(|x| x * x).sum::<f64>() / hidden as f64;
         let scale = 1.0 / (variance + f64::from(kernel.eps)).sqrt();
         for ((x, gamma), beta) in row.iter().zip(&gamma_held).zip(&beta_held) {
             let normal = (f64::from(*x) - mean) * scale;

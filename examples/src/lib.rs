@@ -87,8 +87,7 @@ pub fn check(outcome: &Outcome, got: &[f32], expected: &[f64], tolerance: f64) -
     let mut largest = 0.0f64;
     for (i, (got, expected)) in got.iter().zip(expected).enumerate() {
         let error = (f64::from(*got) - expected).abs();
-        // A NaN is not near anything.
-        if !(error <= tolerance * (1.0 + expected.abs())) {
+        if error.is_nan() || error > tolerance * (1.0 + expected.abs()) {
             return Err(format!("element {i} is {got} instead of {expected}").into());
         }
         largest = largest.max(error);

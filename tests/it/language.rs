@@ -7,6 +7,8 @@ use ptxsmith_tests::assembler::{Role, assemble};
 
 mod agreement;
 mod functions;
+mod library;
+mod places;
 mod spec;
 mod texts;
 

@@ -478,7 +478,8 @@ agree! {
 
     fn float_conversions(tid: u32, n: u32) -> u32 {
         let f = tid as f32 * 1.5 - 20.0;
-        let nan = (f - f) / (f - f);
+        let zero = f * 0.0;
+        let nan = zero / (zero + 0.0);
         let huge = f * 1e12;
         let d = (f as f64 * 1.1) / 3.0;
         let small = huge as u32 ^ huge as i32 as u32 ^ nan as u32 ^ (nan as i32 + 7) as u32;
