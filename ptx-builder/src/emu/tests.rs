@@ -7,6 +7,7 @@ use crate::parse::parse;
 mod atomics;
 mod barriers;
 mod bounds;
+mod copies;
 mod lanes;
 mod races;
 mod values;
