@@ -37,7 +37,8 @@ pub struct RowSchedule {
     pub keep: Keep,
     /// Rounds that are loaded before the first of them is used, where a row is read twice: 1 to 16.
     pub group: u32,
-    /// Blocks that must fit a multiprocessor (`.minnctapersm`), which limits the registers of a thread; 1 is no limit.
+    /// Blocks that must fit a multiprocessor (`.minnctapersm`), which limits the registers of a thread. With 1 the assembler
+    /// may give a block all of them, and does: fewer, larger blocks are what long rows want.
     pub min_blocks: u32,
 }
 

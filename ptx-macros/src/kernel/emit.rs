@@ -359,8 +359,7 @@ fn any_kernel(kernel: &Kernel) -> TokenStream {
     let validate = options.validate.as_ref().map(|path| quote_spanned!(path.span()=> #path(self, target)?;));
     let min_blocks = options.min_blocks.as_ref().map(|value| {
         let value = kernel.scope(value);
-        // One block always fits: a bound of one says nothing.
-        quote!(#entry.bounds.min_blocks = ::core::option::Option::Some(#value).filter(|blocks: &u32| *blocks > 1);)
+        quote!(#entry.bounds.min_blocks = ::core::option::Option::Some(#value);)
     });
     let bind = match &options.bind {
         Some(path) => quote_spanned!(path.span()=> #path(self, tensors)),
