@@ -8,6 +8,7 @@ mod atomics;
 mod barriers;
 mod bounds;
 mod copies;
+mod coverage;
 mod lanes;
 mod races;
 mod values;
