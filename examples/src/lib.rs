@@ -94,3 +94,13 @@ pub fn check(outcome: &Outcome, got: &[f32], expected: &[f64], tolerance: f64) -
     }
     Ok(largest)
 }
+
+/// The snippets of the documentation, compiled and run.
+#[cfg(doctest)]
+mod documentation {
+    #[doc = include_str!("../../docs/language.md")]
+    struct Language;
+
+    #[doc = include_str!("../../docs/tutorial.md")]
+    struct Tutorial;
+}

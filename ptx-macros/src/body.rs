@@ -329,14 +329,14 @@ impl VisitMut for Body<'_> {
             Expr::Unsafe(expr) => self.refuse(
                 expr.unsafe_token,
                 "`unsafe` has no meaning in a kernel: views are checked by the emulator and at the launch; \
-                 use `inline_ptx` for an instruction that the library lacks",
+                 every instruction has a safe function in `ptxsmith_builder::ops`",
             ),
             Expr::Async(expr) => {
                 self.refuse(expr.async_token, "`async` cannot be staged: write the statements in order")
             }
             Expr::Await(expr) => self.refuse(
                 expr.await_token,
-                "`.await` cannot be staged: for asynchronous copies call `lang::async_copy` and wait on its barrier",
+                "`.await` cannot be staged: for asynchronous copies call `ops::cp_async_cg` and `ops::cp_async_wait`",
             ),
             Expr::Try(expr) => self.refuse(
                 expr.question_token,
