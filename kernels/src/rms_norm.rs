@@ -109,7 +109,7 @@ impl RmsNormSpec {
 
     /// The schedule that the heuristic chooses.
     pub fn default_schedule(&self) -> RowSchedule {
-        RowPlan::choose(self.hidden, self.x)
+        RowPlan::choose(self.hidden, self.x, self.w)
     }
 
     fn plan(&self, schedule: Option<RowSchedule>) -> RowPlan {

@@ -37,7 +37,8 @@ pub struct RowSchedule {
     pub keep: Keep,
     /// Rounds that are loaded before the first of them is used, where a row is read twice: 1 to 16.
     pub group: u32,
-    /// Blocks that must fit a multiprocessor (`.minnctapersm`), which limits the registers of a thread; 1 is no limit.
+    /// Blocks that must fit a multiprocessor (`.minnctapersm`), which limits the registers of a thread. With 1 the assembler
+    /// may give a block all of them, and does: fewer, larger blocks are what long rows want.
     pub min_blocks: u32,
 }
 
@@ -61,19 +62,19 @@ impl RowPlan {
     /// The schedule that the heuristic chooses, from measurements on sm_90 (docs/performance.md): two 16-byte loads of a
     /// thread in flight while 512 threads suffice, blocks of up to 512 threads, and a second read of the row from L1 or L2,
     /// which costs less than the registers that would hold it. Only rows of up to 32 vectors wait in registers.
-    pub fn choose(hidden: u32, dtype: Dtype) -> RowSchedule {
+    pub fn choose(hidden: u32, dtype: Dtype, weight: Dtype) -> RowSchedule {
         let vectors = hidden.div_ceil(VECTOR_BYTES / dtype.bytes());
         let (threads_per_row, rows_per_block) = match vectors {
             0..=64 => (32, 4),
             65..=128 => (64, 8),
             129..=256 => (128, 4),
-            257..=512 => (256, 2),
-            513..=896 => (256, 1),
+            512 if weight == dtype => (256, 2),
+            257..=896 => (256, 1),
             897..=8192 => (512, 1),
             _ => (1024, 1),
         };
-        // Between two and eight rounds of 512 threads, two blocks fill a multiprocessor and their registers suffice.
-        let min_blocks = if (1025..=4096).contains(&vectors) { 2 } else { 1 };
+        // With four to eight rounds of 512 threads, two blocks fill a multiprocessor and their registers suffice.
+        let min_blocks = if (2048..=4096).contains(&vectors) { 2 } else { 1 };
         let keep = if vectors <= 32 { Keep::Registers } else { Keep::Reload };
         RowSchedule { threads_per_row, rows_per_block, keep, group: 4, min_blocks }
     }

@@ -313,7 +313,16 @@ impl Builder {
 /// Adds an instruction whose result has type `R` and returns it; folds it where all operands are literals.
 #[track_caller]
 pub(crate) fn emit_value<R: Scalar>(op: Op, mods: &[Mod], uses: Vec<ir::Operand>) -> Value<R> {
-    let place = Place::caller();
+    emit_value_at(Place::caller(), op, mods, uses)
+}
+
+/// [`emit_value`] for an expression of the author at `place`.
+pub(crate) fn emit_value_at<R: Scalar>(
+    place: Place,
+    op: Op,
+    mods: &[Mod],
+    uses: Vec<ir::Operand>,
+) -> Value<R> {
     let mods = Mods::new(mods);
     if let Some(imm) = Builder::fold(op, &mods, &uses, R::TY) {
         return Value { repr: Repr::Imm(imm.bits), ty: PhantomData };
@@ -333,8 +342,13 @@ pub(crate) fn special(special: SpecialReg) -> Value<u32> {
 /// `a <cmp> b` as a predicate.
 #[track_caller]
 pub fn compare<T: Number>(cmp: Cmp, a: impl Operand<T>, b: impl Operand<T>) -> Value<bool> {
+    compare_at(Place::caller(), cmp, a.value(), b.value())
+}
+
+/// [`compare`] for an expression of the author at `place`.
+pub(crate) fn compare_at<T: Number>(place: Place, cmp: Cmp, a: Value<T>, b: Value<T>) -> Value<bool> {
     let op = if T::TY.is_float() { Op::SetpF } else { Op::Setp };
-    emit_value(op, &[cmp.get(), Mod::t(T::TY)], vec![a.operand(), b.operand()])
+    emit_value_at(place, op, &[cmp.get(), Mod::t(T::TY)], vec![a.operand(), b.operand()])
 }
 
 /// `a` where `condition` holds, else `b`.

@@ -92,7 +92,8 @@ pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
     } else {
         quote!(::core::unreachable!())
     };
-    let unused = (!errors.is_empty()).then(|| quote!(#[allow(unused_variables, reason = "the body has errors")]));
+    let unused =
+        (!errors.is_empty()).then(|| quote!(#[allow(unused_variables, reason = "the body has errors")]));
     let errors = errors.into_tokens();
     quote! {
         #(#attrs)*

@@ -11,7 +11,8 @@ fn folder() -> PathBuf {
 fn files(extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder()).expect("tests/ui exists");
     let paths = entries.map(|entry| entry.expect("tests/ui is readable").path());
-    let mut files: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|found| found == extension)).collect();
+    let mut files: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|found| found == extension)).collect();
     files.sort();
     files
 }
@@ -25,7 +26,8 @@ fn every_mistake_is_reported_as_reviewed() {
 }
 
 /// What no message may contain: names of the expansion, and errors that point at the attribute as a whole.
-const FORBIDDEN: &[&str] = &["__", "in the attribute macro", "PhantomData", "Verbatim", "::Out", "compile_error", "#[kernel(..."];
+const FORBIDDEN: &[&str] =
+    &["__", "in the attribute macro", "PhantomData", "Verbatim", "::Out", "compile_error", "#[kernel(..."];
 
 fn offences(text: &str) -> Vec<&'static str> {
     FORBIDDEN.iter().copied().filter(|word| text.contains(word)).collect()

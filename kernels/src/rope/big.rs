@@ -14,7 +14,7 @@ mod tests;
 use std::cmp::Ordering;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-pub use functions::{ln_2, pi};
+pub use functions::{inv_two_pi, ln_2, pi};
 
 const LIMBS: usize = 5;
 /// Bits of the significand.

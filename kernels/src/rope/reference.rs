@@ -5,7 +5,7 @@
 //! sine and cosine are right to 4e-16 for every position of 64 bits.
 
 use super::axes::AxisMap;
-use super::big::{Big, pi};
+use super::big::{Big, inv_two_pi};
 use super::table::FrequencyTable;
 use super::{Angles, Direction, Pairing};
 
@@ -70,7 +70,7 @@ impl FrequencyTable {
             }
             Angles::HfF32 => {
                 let angle = hf_angle(position, frequency.hf_f32());
-                Big::from_f32(angle) / pi().scale(1)
+                Big::from_f32(angle) * inv_two_pi()
             }
         };
         turns_cos_sin(turns)

@@ -1,7 +1,7 @@
 //! The frequencies of one rotary embedding, ready to be baked: fixed-point turns, f32 values of both conventions, and the
 //! factor on cosine and sine.
 
-use super::big::{Big, pi};
+use super::big::{Big, inv_two_pi};
 use super::scaling::{Frequencies, FrequencyError, MAX_FREQUENCY};
 use super::turn::TurnFraction;
 use super::{Angles, exact, hf};
@@ -48,7 +48,6 @@ impl FrequencyTable {
         if !attention.f32(Angles::Exact).is_finite() || !attention.f32(Angles::HfF32).is_finite() {
             return Err(FrequencyError::AttentionFactor { value: attention.value.to_f64() });
         }
-        let two_pi = pi().scale(1);
         let limit = Big::from_f64(MAX_FREQUENCY);
         let mut pairs = Vec::with_capacity(values.len());
         for (pair, (value, hf_f32)) in values.into_iter().zip(hf_values).enumerate() {
@@ -58,7 +57,7 @@ impl FrequencyTable {
             if !hf_f32.is_finite() || f64::from(hf_f32.abs()) > MAX_FREQUENCY {
                 return Err(FrequencyError::Frequency { pair, value: f64::from(hf_f32) });
             }
-            pairs.push(PairFrequency { value, turns: value / two_pi, hf_f32 });
+            pairs.push(PairFrequency { value, turns: value * inv_two_pi(), hf_f32 });
         }
         Ok(FrequencyTable { pairs, attention })
     }

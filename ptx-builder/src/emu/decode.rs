@@ -15,10 +15,14 @@ use crate::print::{show_inst, show_terminator};
 use crate::types::Ty;
 
 mod assigned;
+mod atomic;
 mod effects;
 mod origin;
+mod vote;
 
-pub(crate) use effects::{AddrBase, BarrierKind, BarrierOp, MemOp, PackOp, ShuffleOp, Space, extend};
+pub(crate) use atomic::{AtomicOp, Combine, Ordering};
+pub(crate) use effects::{AddrBase, BarrierKind, BarrierOp, MemOp, PackOp, Reduce, ShuffleOp, Space, extend};
+pub(crate) use vote::{VoteKind, VoteOp};
 
 /// No block, no instruction.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -43,6 +47,11 @@ pub(crate) enum Act {
     Load(Box<MemOp>),
     Store(Box<MemOp>),
     Shuffle(Box<ShuffleOp>),
+    Vote(Box<VoteOp>),
+    Atomic(Box<AtomicOp>),
+    Fence {
+        wide: bool,
+    },
     Barrier(BarrierOp),
     Exit,
     Trap,
@@ -406,19 +415,16 @@ impl Decoder<'_, '_> {
             (Effect::Store, _) => self.store(inst),
             (Effect::Shuffle, _) => self.shuffle(inst),
             (Effect::Barrier, _) => self.barrier(inst),
+            (Effect::Vote, _) => self.vote(inst),
             (Effect::Exit, _) => Ok(Act::Exit),
             (Effect::Trap, _) => Ok(Act::Trap),
-            // Hints change no value; one grid runs at a time and its accesses take effect in order.
-            (Effect::Hint | Effect::GridWait | Effect::Fence, _) => Ok(Act::Nothing),
-            (
-                Effect::Pure
-                | Effect::Atomic
-                | Effect::Vote
-                | Effect::AsyncCopy
-                | Effect::Mbarrier
-                | Effect::ClusterBarrier,
-                _,
-            ) => self.refuse(inst, "this instruction is not emulated"),
+            (Effect::Atomic, _) => self.atomic(inst),
+            (Effect::Fence, _) => Ok(self.fence(inst)),
+            // Hints change no value; one grid runs at a time.
+            (Effect::Hint | Effect::GridWait, _) => Ok(Act::Nothing),
+            (Effect::Pure | Effect::AsyncCopy | Effect::Mbarrier | Effect::ClusterBarrier, _) => {
+                self.refuse(inst, "this instruction is not emulated")
+            }
         }
     }
 

@@ -10,22 +10,29 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use super::bits::Bits;
-use super::decode::{Act, NONE, Program, Term};
+use super::decode::{Act, NONE, Program, Reduce, Term};
 use super::finding::{Kind, Other, Sink, Where};
 use super::lane::RegFile;
 use super::memory::Memory;
 use super::profile::Counters;
 use super::race::{self, Access, Order, Ranges, WARPS};
 use super::shadow::Shadow;
+use crate::hash::FastMap;
 use crate::isa::SpecialReg;
 
+mod atomic;
 mod barrier;
 mod exchange;
 mod memory;
 mod pattern;
+mod sync;
 mod transfer;
+mod vote;
 
 use barrier::Barrier;
+
+/// Strong reads after which a warp lets the others run, which may be writing what it waits for.
+const POLLS: u32 = 32;
 
 /// Why a launch ends before its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,6 +137,14 @@ pub(crate) struct Warp {
     stack: Vec<Frame>,
     pub(crate) state: State,
     executed: u64,
+    /// What its last fence orders before the accesses behind it.
+    pub(crate) fence: Option<Order>,
+    /// What its next fence will order before the accesses behind that.
+    pub(crate) pending: Option<Order>,
+    /// Strong reads since it was its turn.
+    pub(crate) polls: u32,
+    /// The result that the barrier it waits at will give, and the lanes that get it.
+    pub(crate) reduce: Option<(Reduce, u32)>,
     /// Counts the points at which this warp's lanes were ordered.
     pub(crate) clock: u32,
     /// Index of the [`Order`] that holds for this warp.
@@ -155,6 +170,8 @@ pub(crate) struct Block {
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) log: Vec<Access>,
     pub(crate) orders: Vec<Order>,
+    /// What releases left at their locations.
+    pub(crate) releases: FastMap<(u32, usize), Order>,
 }
 
 impl Block {
@@ -221,6 +238,7 @@ impl Block {
             barriers: vec![Barrier::default(); barrier::BARRIERS],
             log: Vec::new(),
             orders: vec![[0; WARPS]],
+            releases: FastMap::default(),
         }
     }
 
@@ -233,6 +251,7 @@ impl Block {
         self.barriers.fill(Barrier::default());
         self.log.clear();
         self.orders.truncate(1);
+        self.releases.clear();
         for warp in &mut self.warps {
             for (special, slot) in &program.specials {
                 let value = match special {
@@ -249,6 +268,10 @@ impl Block {
             warp.init.fill(0);
             warp.exited = 0;
             warp.executed = 0;
+            warp.reduce = None;
+            warp.fence = None;
+            warp.pending = None;
+            warp.polls = 0;
             warp.clock = 1;
             warp.order = 0;
             warp.state = State::Ready;
@@ -413,6 +436,9 @@ fn run_warp(env: &mut Env<'_>, block: &mut Block, warp: &mut Warp) -> Result<(),
                 Act::Pack(pack) => exchange::pack(&mut warp.regs, pack, active),
                 Act::Unpack(pack) => exchange::unpack(&mut warp.regs, pack, active),
                 Act::Shuffle(shuffle) => exchange::shuffle(env, block, warp, shuffle, op.inst, active),
+                Act::Atomic(atomic) => atomic::atomic(env, block, warp, atomic, op.inst, active),
+                Act::Fence { wide } => sync::fence(block, warp, *wide, op.inst),
+                Act::Vote(vote) => vote::vote(env, block, warp, vote, op.inst, active),
                 Act::Barrier(barrier) => {
                     if let Step::Wait = barrier::arrive(env, block, warp, *barrier, op.inst, active) {
                         if let Some(frame) = warp.stack.last_mut() {
@@ -432,6 +458,14 @@ fn run_warp(env: &mut Env<'_>, block: &mut Block, warp: &mut Warp) -> Result<(),
                 }
                 Act::Trap => return Err(trap(env, block, warp, op.inst, active)),
                 Act::Nothing => {}
+            }
+            if warp.polls >= POLLS {
+                warp.polls = 0;
+                if let Some(frame) = warp.stack.last_mut() {
+                    frame.op = index as u32 + 1;
+                    frame.mask = mask;
+                }
+                return Ok(());
             }
         }
         if code.term_check {

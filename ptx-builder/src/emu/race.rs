@@ -8,7 +8,7 @@
 //!   (`shfl.sync`, `vote.sync`, …) of all active lanes in between, never by lock step.
 //! * Barriers of some warps order those warps, by vector clocks.
 //! * Lanes of one store that write the same value to the same address do not race; the device picks one of them.
-//! * Two atomic accesses do not race.
+//! * Two strong accesses (atomic, volatile, with a scope) do not race. Releases and acquires order warps as barriers do.
 //!
 //! Between blocks nothing is ordered while a kernel runs, so ranges suffice: [`Ranges`] keeps for each block what it
 //! read and wrote.
@@ -25,6 +25,11 @@ pub(crate) type Order = [u32; WARPS];
 /// over, whose later rounds repeat what the first ones show; the bound keeps the time linear.
 const MOST_OVERLAPPING: usize = 2048;
 
+/// Orders what a release of its location left there before what follows.
+pub(crate) const ACQUIRE: u8 = 1;
+/// Orders what came before it before what follows an acquire of its location.
+pub(crate) const RELEASE: u8 = 2;
+
 /// What an access does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Mode {
@@ -32,13 +37,38 @@ pub(crate) enum Mode {
     /// Through the read-only data path.
     ReadNc,
     Write,
+    /// Reads and writes.
     Atomic,
+    /// A load that is volatile or has a scope.
+    StrongRead,
+    /// Such a store.
+    StrongWrite,
+    /// A fence; no access at all.
+    Fence,
 }
 
 impl Mode {
-    fn conflicts(self, other: Mode) -> bool {
-        let reads = |mode| matches!(mode, Mode::Read | Mode::ReadNc);
-        !(reads(self) && reads(other) || self == Mode::Atomic && other == Mode::Atomic)
+    /// Every mode, in order.
+    const ALL: [Mode; 7] = [
+        Mode::Read,
+        Mode::ReadNc,
+        Mode::Write,
+        Mode::Atomic,
+        Mode::StrongRead,
+        Mode::StrongWrite,
+        Mode::Fence,
+    ];
+
+    /// Only reads.
+    pub(crate) fn reads(self) -> bool {
+        matches!(self, Mode::Read | Mode::ReadNc | Mode::StrongRead)
+    }
+
+    /// Whether two accesses by different threads race if nothing orders them.
+    pub(crate) fn conflicts(self, other: Mode) -> bool {
+        let fence = self == Mode::Fence || other == Mode::Fence;
+        let strong = |mode| matches!(mode, Mode::Atomic | Mode::StrongRead | Mode::StrongWrite);
+        !(fence || self.reads() && other.reads() || strong(self) && strong(other))
     }
 }
 
@@ -63,6 +93,8 @@ pub(crate) struct Access {
     pub(crate) clock: u32,
     /// What is ordered before it: index of an [`Order`].
     pub(crate) order: u32,
+    /// [`ACQUIRE`] and [`RELEASE`], where it orders accesses of several blocks.
+    pub(crate) sync: u8,
 }
 
 impl Access {
@@ -99,7 +131,7 @@ pub(crate) struct Race {
 
 /// Races between the entries of a log.
 pub(crate) fn races(entries: &[Access], orders: &[Order], mut found: impl FnMut(Race)) {
-    if entries.iter().all(|entry| entry.mode != Mode::Write && entry.mode != Mode::Atomic) {
+    if entries.iter().all(|entry| entry.mode.reads()) {
         return;
     }
     let mut sorted: Vec<u32> = (0..entries.len() as u32).collect();
@@ -116,7 +148,7 @@ pub(crate) fn races(entries: &[Access], orders: &[Order], mut found: impl FnMut(
         };
         readers.retain(alive);
         writers.retain(alive);
-        let reads = matches!(entry.mode, Mode::Read | Mode::ReadNc);
+        let reads = entry.mode.reads();
         let against = writers.iter().chain(if reads { [].iter() } else { readers.iter() });
         for &j in against {
             let (first, second) = (&entries[i.min(j) as usize], &entries[i.max(j) as usize]);
@@ -244,20 +276,20 @@ impl Ranges {
         self.closed.append(&mut other.closed);
     }
 
-    /// Whether two blocks conflict, or one loads through the read-only path what any block stores.
+    /// Whether the order of two blocks matters, atomic accesses included, or one loads through the read-only path what any block stores.
     pub(crate) fn conflict(&mut self) -> bool {
         self.closed.sort_unstable();
-        let mut reach = [Reach::default(); 4];
+        let mut reach = [Reach::default(); Mode::ALL.len()];
         let mut buffer = NONE;
         for range in &self.closed {
             if range.buffer != buffer {
                 buffer = range.buffer;
-                reach = [Reach::default(); 4];
+                reach = [Reach::default(); Mode::ALL.len()];
             }
-            let modes = [Mode::Read, Mode::ReadNc, Mode::Write, Mode::Atomic];
-            for (mode, reach) in modes.iter().zip(&reach) {
+            for (mode, reach) in Mode::ALL.iter().zip(&reach) {
                 let own = *mode == Mode::ReadNc || range.mode == Mode::ReadNc;
-                if mode.conflicts(range.mode) && reach.reaches(range, own) {
+                let matters = !(mode.reads() && range.mode.reads());
+                if matters && reach.reaches(range, own) {
                     return true;
                 }
             }
@@ -314,6 +346,7 @@ mod tests {
             inst: u32::from(warp),
             clock: 1,
             order: 0,
+            sync: 0,
         }
     }
 
@@ -371,7 +404,9 @@ mod tests {
         assert!(ranges(&[(0, Read, 0, 100), (1, Read, 0, 8), (2, Write, 90, 91)]).conflict());
         assert!(ranges(&[(1, Write, 0, 100), (1, Write, 10, 20), (0, Read, 50, 51)]).conflict());
         assert!(!ranges(&[(0, Read, 0, 100), (1, Read, 0, 8)]).conflict());
-        assert!(!ranges(&[(0, Atomic, 0, 4), (1, Atomic, 0, 4)]).conflict());
+        // No race, but who comes first matters.
+        assert!(ranges(&[(0, Atomic, 0, 4), (1, Atomic, 0, 4)]).conflict());
+        assert!(!ranges(&[(0, Atomic, 0, 4), (0, Atomic, 0, 4), (1, Atomic, 4, 8)]).conflict());
         assert!(ranges(&[(0, ReadNc, 0, 4), (0, Write, 0, 4)]).conflict());
     }
 }

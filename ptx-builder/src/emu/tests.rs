@@ -4,8 +4,10 @@
 use super::*;
 use crate::parse::parse;
 
+mod atomics;
 mod barriers;
 mod bounds;
+mod lanes;
 mod races;
 mod values;
 

@@ -386,10 +386,10 @@ fn any_kernel(kernel: &Kernel) -> TokenStream {
                 let chosen = kernel.scope(quote_spanned!(chosen.span()=> #chosen));
                 quote!(::core::clone::Clone::clone(&self.#ident).or_else(|| ::core::option::Option::Some(#chosen)))
             }
-            None => quote!(::core::clone::Clone::clone(&self.#ident)),
+            None => quote_spanned!(param.ty.span()=> self.#ident),
         };
-        let span = param.ty.span();
-        let values = quote_spanned!(span=> ::ptxsmith_builder::lang::stage::BakedParam::values(&#this, #field));
+        let (span, ty) = (param.ty.span(), &param.ty);
+        let values = quote_spanned!(span=> <#ty as ::ptxsmith_builder::lang::stage::BakedParam>::values(&#this, #field));
         if *schedule || field == "schedule" {
             quote!(::ptxsmith_builder::lang::stage::schedule_values(#values))
         } else {
@@ -460,7 +460,8 @@ fn typed_kernel(kernel: &Kernel) -> TokenStream {
     let infos = kernel.baked().map(|param| {
         let (ty, field, doc) = (&param.ty, param.ident.to_string(), &param.doc);
         let span = ty.span();
-        let infos = quote_spanned!(span=> <#ty as ::ptxsmith_builder::lang::stage::BakedParam>::infos(#field, #doc));
+        let infos =
+            quote_spanned!(span=> <#ty as ::ptxsmith_builder::lang::stage::BakedParam>::infos(#field, #doc));
         match &param.role {
             Role::Baked { schedule, .. } if *schedule || field == "schedule" => {
                 quote!(::ptxsmith_builder::lang::stage::schedule_infos(#infos))

@@ -13,9 +13,17 @@ static LN_2: LazyLock<Big> = LazyLock::new(|| {
         + inverse_series(8749, false).scale(3)
 });
 
+/// 1 over 2π.
+static INV_TWO_PI: LazyLock<Big> = LazyLock::new(|| Big::ONE / PI.scale(1));
+
 /// π.
 pub fn pi() -> Big {
     *PI
+}
+
+/// 1 over 2π: turns in a radian.
+pub fn inv_two_pi() -> Big {
+    *INV_TWO_PI
 }
 
 /// The natural logarithm of 2.

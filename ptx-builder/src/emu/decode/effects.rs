@@ -1,10 +1,11 @@
 //! Decoding of everything that is more than a function of registers: memory, exchanges, barriers, packing moves.
 
 use super::{
-    Act, Class, Decoder, Error, Form, Inst, Operand, Role, Slot, element_bytes, parameter, register_bits,
+    Act, Class, Decoder, Error, Form, Inst, Operand, Ordering, Role, Slot, element_bytes, parameter,
+    register_bits,
 };
 use crate::ir::{Addr, Base};
-use crate::isa::mods::{self, Shfl};
+use crate::isa::mods::{self, BoolOp, Shfl};
 use crate::isa::syntax::{Segment, head};
 
 /// The state space of an access.
@@ -28,6 +29,7 @@ pub(crate) struct MemOp {
     pub(crate) space: Space,
     /// Through the read-only data path.
     pub(crate) nc: bool,
+    pub(crate) ordering: Ordering,
     pub(crate) base: AddrBase,
     pub(crate) offset: u64,
     /// Bytes of an element: 1, 2, 4 or 8.
@@ -82,6 +84,17 @@ pub(crate) struct BarrierOp {
     pub(crate) id: u32,
     /// Threads that take part; all of the block without it.
     pub(crate) count: Option<u32>,
+    /// What is computed from a predicate of all threads.
+    pub(crate) reduce: Option<Reduce>,
+}
+
+/// The reduction of `bar.red`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reduce {
+    pub(crate) d: Slot,
+    pub(crate) p: u32,
+    /// Whether it holds in all or any threads; their number without it.
+    pub(crate) how: Option<BoolOp>,
 }
 
 /// Whether the name of a row has this part as fixed text; of `shared::cta` the part is `shared`.
@@ -94,27 +107,32 @@ fn has_literal(inst: &Inst, text: &str) -> bool {
 }
 
 /// Where an access goes.
-enum Target {
+pub(super) enum Target {
     Param,
     In(Space),
 }
 
 impl Decoder<'_, '_> {
-    fn space(&self, inst: &Inst) -> Result<Target, Error> {
+    pub(super) fn space(&self, inst: &Inst) -> Result<Target, Error> {
         Ok(match mods::Space::of(&inst.mods) {
             Some(mods::Space::Global) => Target::In(Space::Global),
-            Some(mods::Space::Shared | mods::Space::SharedCta) => Target::In(Space::Shared),
+            // Without clusters the shared memory of the cluster is that of the block.
+            Some(mods::Space::Shared | mods::Space::SharedCta | mods::Space::SharedCluster) => {
+                Target::In(Space::Shared)
+            }
             Some(mods::Space::Param) => Target::Param,
             None if has_literal(inst, "param") => Target::Param,
             None if has_literal(inst, "global") => Target::In(Space::Global),
             None if has_literal(inst, "shared") => Target::In(Space::Shared),
-            Some(mods::Space::Local | mods::Space::Const | mods::Space::SharedCluster) | None => {
+            // A generic address: no row makes one of anything but global memory.
+            None => Target::In(Space::Global),
+            Some(mods::Space::Local | mods::Space::Const) => {
                 return self.refuse(inst, "this state space is not emulated");
             }
         })
     }
 
-    fn address(&self, inst: &Inst) -> Result<Addr, Error> {
+    pub(super) fn address(&self, inst: &Inst) -> Result<Addr, Error> {
         let found = inst.operands.iter().zip(Form::of(inst.op).operands).find_map(|(operand, spec)| {
             match (spec.role, operand) {
                 (Role::Addr, Operand::Addr(addr)) => Some(*addr),
@@ -134,6 +152,17 @@ impl Decoder<'_, '_> {
         let Some(elem) = inst.mods.t().and_then(element_bytes) else {
             return self.refuse(inst, "elements of 8, 16, 32 or 64 bits are emulated");
         };
+        self.memory_at(inst, addr, space, elem)
+    }
+
+    /// An access to one address, of elements of `elem` bytes.
+    pub(super) fn memory_at(
+        &mut self,
+        inst: &Inst,
+        addr: Addr,
+        space: Space,
+        elem: u32,
+    ) -> Result<MemOp, Error> {
         let (base, offset, origins) = match addr.base {
             Base::Reg(reg) => {
                 let slot = self.register(inst, reg)?;
@@ -160,6 +189,7 @@ impl Decoder<'_, '_> {
         Ok(MemOp {
             space,
             nc: has_literal(inst, "nc"),
+            ordering: Ordering::of(inst),
             base,
             offset,
             elem,
@@ -171,7 +201,7 @@ impl Decoder<'_, '_> {
         })
     }
 
-    fn elements<'o>(&self, inst: &Inst, operand: &'o Operand) -> Result<&'o [Operand], Error> {
+    pub(super) fn elements<'o>(&self, inst: &Inst, operand: &'o Operand) -> Result<&'o [Operand], Error> {
         let items = match operand {
             Operand::Vec(items) => items.as_slice(),
             one => std::slice::from_ref(one),
@@ -325,6 +355,14 @@ impl Decoder<'_, '_> {
     }
 
     pub(super) fn barrier(&mut self, inst: &Inst) -> Result<Act, Error> {
+        if has_literal(inst, "red") {
+            let (defs, uses) = self.typed(inst)?;
+            let ([d], [id, p]) = (defs.as_slice(), uses.as_slice()) else {
+                return self.refuse(inst, "not the operands of a barrier");
+            };
+            let reduce = Some(Reduce { d: *d, p: p.at, how: BoolOp::of(&inst.mods) });
+            return Ok(Act::Barrier(BarrierOp { kind: BarrierKind::Sync, id: id.at, count: None, reduce }));
+        }
         let kind = if has_literal(inst, "warp") {
             BarrierKind::Warp
         } else if has_literal(inst, "arrive") {
@@ -339,7 +377,7 @@ impl Decoder<'_, '_> {
             Some(id) => *id,
             None => self.constant(Class::W32, 0),
         };
-        Ok(Act::Barrier(BarrierOp { kind, id, count: uses.get(1).copied() }))
+        Ok(Act::Barrier(BarrierOp { kind, id, count: uses.get(1).copied(), reduce: None }))
     }
 }
 

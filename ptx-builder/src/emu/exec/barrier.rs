@@ -4,6 +4,7 @@ use super::{At, Block, Env, State, Step, Warp, examine, exchange};
 use crate::emu::decode::{BarrierKind, BarrierOp, NONE};
 use crate::emu::finding::{Kind, Where};
 use crate::emu::race::{Order, WARPS};
+use crate::isa::mods::BoolOp;
 
 /// Barriers of a block.
 pub(super) const BARRIERS: usize = 16;
@@ -22,11 +23,23 @@ pub(crate) struct Barrier {
     inst: u32,
     /// What is ordered before its completion.
     order: Order,
+    /// Threads that arrived with a predicate, and those of them where it holds.
+    asked: u32,
+    holds: u32,
 }
 
 impl Default for Barrier {
     fn default() -> Barrier {
-        Barrier { arrived: 0, waiting: 0, threads: 0, count: 0, inst: NONE, order: [0; WARPS] }
+        Barrier {
+            arrived: 0,
+            waiting: 0,
+            threads: 0,
+            count: 0,
+            inst: NONE,
+            order: [0; WARPS],
+            asked: 0,
+            holds: 0,
+        }
     }
 }
 
@@ -85,6 +98,11 @@ pub(super) fn arrive(
     warp.clock += 1;
     if op.kind == BarrierKind::Arrive {
         return Step::Next;
+    }
+    if let Some(reduce) = op.reduce {
+        barrier.asked += active.count_ones();
+        barrier.holds += (warp.regs.pred[reduce.p as usize] & active).count_ones();
+        warp.reduce = Some((reduce, active));
     }
     barrier.waiting |= bit;
     warp.state = State::Waiting { barrier: id, inst };
@@ -145,6 +163,14 @@ fn complete_one(env: &mut Env<'_>, block: &mut Block, id: usize, whole: bool) {
         if barrier.waiting >> (warp.index as usize % WARPS) & 1 == 1 {
             warp.state = State::Ready;
             warp.order = order;
+            if let Some((reduce, active)) = warp.reduce.take() {
+                let bits = match reduce.how {
+                    None => barrier.holds,
+                    Some(BoolOp::And) => u32::from(barrier.holds == barrier.asked),
+                    Some(BoolOp::Or | BoolOp::Xor) => u32::from(barrier.holds > 0),
+                };
+                warp.regs.fill(reduce.d.class, reduce.d.at, u64::from(bits), active);
+            }
         }
     }
 }

@@ -5,13 +5,13 @@
 
 use super::pattern::{Runs, sectors, wavefronts};
 use super::transfer::{fetch, put, value};
-use super::{At, Block, Env, Warp};
+use super::{At, Block, Env, Warp, sync};
 use crate::emu::bits::Bits;
-use crate::emu::decode::{AddrBase, MemOp, NONE, Slot, Space};
+use crate::emu::decode::{AddrBase, MemOp, NONE, Ordering, Slot, Space};
 use crate::emu::finding::{Kind, Other, Where};
 use crate::emu::lane::{LANES, RegFile};
 use crate::emu::memory::{Access as Rights, Resolved};
-use crate::emu::race::{Access, Mode};
+use crate::emu::race::{ACQUIRE, Access, Mode, RELEASE};
 
 /// Lanes whose access can be carried out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,21 +19,21 @@ pub(super) struct Spot {
     pub(super) lane: u32,
     pub(super) lanes: u32,
     /// Buffer; [`NONE`] for shared memory.
-    buffer: u32,
+    pub(super) buffer: u32,
     /// First byte within the storage.
     pub(super) byte: usize,
 }
 
 /// The places of one instruction's lanes.
 #[derive(Debug, Default)]
-struct Spots {
+pub(super) struct Spots {
     /// The only one, where there are neither none nor several.
     one: Option<Spot>,
     many: Vec<Spot>,
 }
 
 impl Spots {
-    fn as_slice(&self) -> &[Spot] {
+    pub(super) fn as_slice(&self) -> &[Spot] {
         if self.many.is_empty() { self.one.as_slice() } else { &self.many }
     }
 
@@ -65,7 +65,7 @@ fn addresses(regs: &RegFile, op: &MemOp) -> [u64; LANES] {
 }
 
 /// The runs of an access by the active lanes.
-fn runs(regs: &RegFile, op: &MemOp, active: u32) -> Runs {
+pub(super) fn runs(regs: &RegFile, op: &MemOp, active: u32) -> Runs {
     let whole = match op.base {
         AddrBase::W64(at) if active == u32::MAX => Runs::whole(&regs.w64[at as usize], op.offset, op.bytes),
         AddrBase::W32(at) if active == u32::MAX => Runs::whole(&regs.w32[at as usize], op.offset, op.bytes),
@@ -171,7 +171,7 @@ fn report_problem(
 }
 
 /// Finds every lane's place; reports those that have none.
-fn place(env: &mut Env<'_>, at: At, op: &MemOp, active: u32, runs: &Runs, store: bool) -> Spots {
+pub(super) fn place(env: &mut Env<'_>, at: At, op: &MemOp, active: u32, runs: &Runs, store: bool) -> Spots {
     let mut spots = Spots::default();
     for run in runs.as_slice() {
         let total = u64::from(run.lanes) * u64::from(op.bytes);
@@ -201,7 +201,7 @@ fn place(env: &mut Env<'_>, at: At, op: &MemOp, active: u32, runs: &Runs, store:
 }
 
 /// Counts a request.
-fn count(env: &mut Env<'_>, regs: &RegFile, op: &MemOp, runs: &Runs, inst: u32, active: u32) {
+pub(super) fn count(env: &mut Env<'_>, regs: &RegFile, op: &MemOp, runs: &Runs, inst: u32, active: u32) {
     let (moved, minimum) = match op.space {
         Space::Global => sectors(runs.as_slice(), op.bytes),
         Space::Shared => wavefronts(|| addresses(regs, op), active, runs, op.bytes),
@@ -214,8 +214,10 @@ fn count(env: &mut Env<'_>, regs: &RegFile, op: &MemOp, runs: &Runs, inst: u32, 
 }
 
 /// Logs an access for the race detectors.
-fn log(block: &mut Block, warp: &Warp, op: &MemOp, spot: &Spot, mode: Mode, mask: u32, inst: u32) {
+pub(super) fn log(block: &mut Block, warp: &Warp, op: &MemOp, spot: &Spot, mode: Mode, mask: u32, inst: u32) {
     let start = spot.byte as u64;
+    let Ordering { acquire, release, wide, .. } = op.ordering;
+    let bit = |set: bool, bit: u8| if set { bit } else { 0 };
     block.log.push(Access {
         buffer: spot.buffer,
         mode,
@@ -228,12 +230,36 @@ fn log(block: &mut Block, warp: &Warp, op: &MemOp, spot: &Spot, mode: Mode, mask
         inst,
         clock: warp.clock,
         order: warp.order,
+        sync: if wide { bit(acquire, ACQUIRE) | bit(release, RELEASE) } else { 0 },
     });
+}
+
+/// The lanes whose access a spot holds.
+pub(super) fn covered(spot: &Spot, uniform: bool, active: u32) -> u32 {
+    if uniform { active } else { (u32::MAX >> (32 - spot.lanes)) << spot.lane }
+}
+
+/// Counts the bytes and sectors of a buffer that a spot touches.
+pub(super) fn touch(env: &mut Env<'_>, op: &MemOp, spot: &Spot, lanes: u32, loads: bool, stores: bool) {
+    let buffer = &env.memory.buffers[spot.buffer as usize];
+    let bytes = u64::from(lanes.count_ones()) * u64::from(op.bytes);
+    let end = spot.byte + spot.lanes as usize * op.bytes as usize;
+    let (first, last) = ((spot.byte + buffer.skew) / 32, (end - 1 + buffer.skew) / 32);
+    let touched = &env.touched[spot.buffer as usize];
+    let (loaded, stored) = &mut env.counters.buffers[spot.buffer as usize];
+    if loads {
+        *loaded += bytes;
+        touched.loaded.set(first, last + 1);
+    }
+    if stores {
+        *stored += bytes;
+        touched.stored.set(first, last + 1);
+    }
 }
 
 /// Reports lanes that read bytes which nobody has written.
 #[cold]
-fn report_uninit(env: &mut Env<'_>, at: At, op: &MemOp, spot: &Spot, init: &Bits, readers: u32) {
+pub(super) fn report_uninit(env: &mut Env<'_>, at: At, op: &MemOp, spot: &Spot, init: &Bits, readers: u32) {
     let bytes = op.bytes as usize;
     for lane in (0..32).filter(|lane| readers >> lane & 1 == 1) {
         let step = if spot.lanes == 1 { 0 } else { (lane - spot.lane) as usize };
@@ -262,21 +288,20 @@ pub(super) fn load(
     count(env, &warp.regs, op, &runs, inst, active);
     let at = At { block: block.linear, warp: warp.index, inst };
     let spots = place(env, at, op, active, &runs, false);
-    let lanes_of = |spot: &Spot| {
-        if runs.uniform { active } else { (u32::MAX >> (32 - spot.lanes)) << spot.lane }
-    };
+    let (read, nc) = if op.ordering.strong { (Mode::StrongRead, false) } else { (Mode::Read, op.nc) };
     let mut done = 0;
     for spot in spots.as_slice() {
-        let readers = lanes_of(spot);
+        let readers = covered(spot, runs.uniform, active);
         done |= readers;
         let bytes = spot.lanes as usize * op.bytes as usize;
         let end = spot.byte + bytes;
         let mask = if runs.uniform { active } else { 0 };
+        sync::strong(block, warp, op, spot, true, false);
         if spot.buffer == NONE {
             if !block.shared_init.all(spot.byte, end) {
                 report_uninit(env, at, op, spot, &block.shared_init, readers);
             }
-            log(block, warp, op, spot, Mode::Read, mask, inst);
+            log(block, warp, op, spot, read, mask, inst);
             fetch(&block.shared, &mut warp.regs, op, spot, runs.uniform, active);
         } else {
             let memory = env.memory;
@@ -285,12 +310,9 @@ pub(super) fn load(
                 report_uninit(env, at, op, spot, &buffer.init, readers);
             }
             if buffer.access != Rights::ReadOnly {
-                log(block, warp, op, spot, if op.nc { Mode::ReadNc } else { Mode::Read }, mask, inst);
+                log(block, warp, op, spot, if nc { Mode::ReadNc } else { read }, mask, inst);
             }
-            env.counters.buffers[spot.buffer as usize].0 +=
-                u64::from(readers.count_ones()) * u64::from(op.bytes);
-            let sector = |byte: usize| (byte + buffer.skew) / 32;
-            env.touched[spot.buffer as usize].loaded.set(sector(spot.byte), sector(end - 1) + 1);
+            touch(env, op, spot, readers, true, false);
             fetch(&buffer.words, &mut warp.regs, op, spot, runs.uniform, active);
         }
     }
@@ -325,7 +347,9 @@ pub(super) fn store(
         // The last lane's value stays where several lanes write one address.
         let lane = if runs.uniform { 31 - active.leading_zeros() } else { spot.lane };
         let from = Spot { lane, ..*spot };
-        log(block, warp, op, spot, Mode::Write, mask, inst);
+        let mode = if op.ordering.strong { Mode::StrongWrite } else { Mode::Write };
+        log(block, warp, op, spot, mode, mask, inst);
+        sync::strong(block, warp, op, spot, false, true);
         if spot.buffer == NONE {
             put(&block.shared, &warp.regs, op, &from);
             block.shared_init.set(spot.byte, end);
@@ -336,10 +360,7 @@ pub(super) fn store(
             if !buffer.complete {
                 buffer.init.set(spot.byte, end);
             }
-            let lanes = if runs.uniform { active.count_ones() } else { spot.lanes };
-            env.counters.buffers[spot.buffer as usize].1 += u64::from(lanes) * u64::from(op.bytes);
-            let sector = |byte: usize| (byte + buffer.skew) / 32;
-            env.touched[spot.buffer as usize].stored.set(sector(spot.byte), sector(end - 1) + 1);
+            touch(env, op, spot, covered(spot, runs.uniform, active), false, true);
         }
     }
 }

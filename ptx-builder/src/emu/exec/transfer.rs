@@ -34,11 +34,29 @@ fn put_words<const N: usize>(words: &[AtomicU32], regs: &RegFile, slots: [Slot; 
 }
 
 /// Bytes of a word array, at most 8, within one aligned unit of their size.
-fn get(words: &[AtomicU32], byte: usize, width: u32) -> u64 {
+pub(super) fn get(words: &[AtomicU32], byte: usize, width: u32) -> u64 {
     let word = |at: usize| words.get(at).map_or(0, |word| u64::from(word.load(Relaxed)));
     match width {
         8 => word(byte / 4) | word(byte / 4 + 1) << 32,
         _ => word(byte / 4) >> (8 * (byte % 4)),
+    }
+}
+
+/// Replaces such bytes.
+pub(super) fn set(words: &[AtomicU32], byte: usize, width: u32, bits: u64) {
+    let Some(word) = words.get(byte / 4) else { return };
+    match width {
+        8 => {
+            word.store(bits as u32, Relaxed);
+            if let Some(upper) = words.get(byte / 4 + 1) {
+                upper.store((bits >> 32) as u32, Relaxed);
+            }
+        }
+        4 => word.store(bits as u32, Relaxed),
+        _ => {
+            let shift = 8 * (byte % 4) as u32;
+            write_part(word, (u32::MAX >> (32 - 8 * width)) << shift, (bits as u32) << shift);
+        }
     }
 }
 

@@ -113,3 +113,55 @@ fn a_trap_ends_the_launch() {
     // Blocks before it have run, those behind it have not, on any number of host threads.
     assert_eq!(case.result(0), [0, 1, 2, 3, 4, 0, 0, 0, 0, 0]);
 }
+
+#[test]
+fn a_barrier_counts_predicates() {
+    let set = "setp.ne.u32 %p1, %r1, %r1; mov.u32 %r4, 0;";
+    let bool_of = |limit: u32, how: &str| {
+        let mut case = kernel(
+            &format!(
+                "{set} setp.lt.u32 %p0, %r0, {limit}; bar.red.{how}.pred %p1, 0, %p0; @%p1 mov.u32 %r4, 1; mov.u32 %r0, %r4;"
+            ),
+            64,
+        );
+        case.clean();
+        case.result(0)
+    };
+    let mut case = kernel("setp.lt.u32 %p0, %r0, 40; bar.red.popc.u32 %r0, 0, %p0;", 64);
+    case.clean();
+    assert_eq!(case.result(0), [40; 64]);
+    assert_eq!((bool_of(40, "and")[0], bool_of(64, "and")[63]), (0, 1));
+    assert_eq!((bool_of(0, "or")[0], bool_of(1, "or")[63]), (0, 1));
+}
+
+/// The first warp stores, the second one loads; a named barrier of both may stand between, of a block of 128 threads.
+fn hand_over(producer: &str, consumer: &str) -> Case {
+    let body = format!(
+        ".shared .align 16 .u32 a[32]; mov.u32 %r10, a; and.b32 %r11, %r0, 31; mad.lo.u32 %r11, %r11, 4, %r10;
+        setp.ge.u32 %p0, %r0, 64; @%p0 bra done;
+        setp.ge.u32 %p0, %r0, 32; @%p0 bra second;
+        st.shared.u32 [%r11], %r0; {producer} bra done;
+        second: {consumer} ld.shared.u32 %r0, [%r11];
+        done:"
+    );
+    kernel(&body, 128)
+}
+
+#[test]
+fn named_barriers_order_the_warps_that_take_part() {
+    let mut case = hand_over("bar.sync 1, 64;", "bar.sync 1, 64;");
+    case.clean();
+    assert_eq!(case.result(0)[40], 8);
+    // The producer need not wait.
+    let mut case = hand_over("bar.arrive 1, 64;", "bar.sync 1, 64;");
+    case.clean();
+    assert_eq!(case.result(0)[40], 8);
+    hand_over("", "").only(Kind::SharedRace);
+    // Barriers of different numbers order nothing, and nobody else comes.
+    let outcome = hand_over("bar.arrive 1, 64;", "bar.sync 2, 64;").run();
+    assert!(!outcome.completed);
+    assert_eq!(outcome.findings[0].kind, Kind::Deadlock);
+    // Too few threads.
+    let outcome = hand_over("bar.arrive 1, 96;", "bar.sync 1, 96;").run();
+    assert_eq!(outcome.findings.iter().filter(|finding| finding.kind == Kind::Deadlock).count(), 1);
+}

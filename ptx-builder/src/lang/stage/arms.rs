@@ -185,6 +185,12 @@ tuples! {
     (A AB AO 0, B BB BO 1, C CB CO 2, D DB DO 3, E EB EO 4, F FB FO 5)
 }
 
+#[diagnostic::on_unimplemented(
+    message = "the arms of an `if` or `match` have incompatible types: `{A}` and `{B}`",
+    label = "the arms must have one type",
+    note = "on a condition of the running kernel both arms run: only kernel values, constants of their type, and tuples and \
+            arrays of these come out of them"
+)]
 /// How a condition of kind `Self` joins the values `A` and `B` of its arms as `O`, through registers `S`.
 pub trait Arms<A, B, O, S>: Decide {
     /// The value of the first arm.
@@ -316,7 +322,8 @@ impl<K, A, B, O, S: Copy> If<K, A, B, O, S> {
                 Some((None, predicate)) => {
                     let pred = predicate.reg();
                     with(|b| {
-                        let labels = (b.label(if self.otherwise { "else" } else { "endif" }), b.label("endif"));
+                        let labels =
+                            (b.label(if self.otherwise { "else" } else { "endif" }), b.label("endif"));
                         b.branch(Guard { pred, negated: true }, labels.0, place);
                         self.labels = Some(labels);
                     });

@@ -5,20 +5,15 @@
 //! iteration or the loop ends. From then on a host loop is *open* like a kernel one: code behind those labels can
 //! be reached, so a native jump across them would lose it.
 
-use std::ops::{Range, RangeInclusive};
-
 use super::arms::Decide;
 use super::calls::Lift;
 use super::registers::{Registers, here};
 use crate::builder::{Label, with};
 use crate::ir::{Guard, Place};
-use crate::isa::mods::Cmp;
-use crate::types::Ty;
-use crate::value::{Int, Operand, Value, Var, compare};
 
 /// Labels of a construct that jumps may leave.
 #[derive(Debug)]
-struct Exits {
+pub struct Exits {
     kernel: bool,
     name: &'static str,
     breaks: Option<Label>,
@@ -32,7 +27,8 @@ impl Exits {
         Exits { kernel, name, breaks: None, continues: None, head: None }
     }
 
-    fn break_label(&mut self) -> Label {
+    /// Behind the construct.
+    pub(super) fn break_label(&mut self) -> Label {
         let name = format!("end_{}", self.name);
         *self.breaks.get_or_insert_with(|| with(|b| b.label(&name)))
     }
@@ -51,7 +47,8 @@ impl Exits {
         with(|b| b.jump(label, place));
     }
 
-    fn place_continue(&mut self) {
+    /// Places the label of `continue`, if a jump to it was made.
+    pub(super) fn place_continue(&mut self) {
         if let Some(label) = self.continues.take() {
             with(|b| b.place(label));
         }
@@ -65,8 +62,8 @@ impl Exits {
 }
 
 macro_rules! jumps {
-    ([$($generic:ident: $bound:ident)?] $name:ty) => {
-        impl $(<$generic: $bound>)? $name {
+    ([$($generic:ident)?] $name:ty) => {
+        impl $(<$generic>)? $name {
             /// Whether a jump out of the body must be emitted, because code that only the running kernel skips would be lost.
             pub fn open(&self) -> bool {
                 self.exits.kernel || self.exits.continues.is_some() || self.exits.breaks.is_some()
@@ -108,362 +105,71 @@ macro_rules! jumps {
     };
 }
 
-jumps!([S: Steps] For<S>);
+jumps!([T] For<'_, T>);
 jumps!([] While);
 jumps!([] Loop);
 jumps!([] Block);
 
-/// What a `for` can run over.
-pub trait Steps {
-    /// What the pattern binds.
-    type Item;
-
+/// The iterations of a `for` whose pattern binds a `T`.
+pub trait Steps<T> {
     /// Whether it is a loop of the kernel.
-    const KERNEL: bool;
+    fn is_kernel(&self) -> bool;
 
-    /// The next item; a kernel loop gives one, and what is behind its body when asked again.
-    #[track_caller]
-    fn step(&mut self, exit: &mut dyn FnMut() -> Label, next: &mut dyn FnMut()) -> Option<Self::Item>;
+    /// The next item, for a loop of the author at `place`; a kernel loop gives one, and ends behind its body when asked again.
+    fn step(&mut self, exits: &mut Exits, place: Place) -> Option<T>;
 }
 
-impl<I: Iterator> Steps for I {
-    type Item = I::Item;
+/// An iterator of the host.
+struct HostSteps<I>(I);
 
-    const KERNEL: bool = false;
+impl<I: Iterator> Steps<I::Item> for HostSteps<I> {
+    fn is_kernel(&self) -> bool {
+        false
+    }
 
-    fn step(&mut self, _: &mut dyn FnMut() -> Label, next: &mut dyn FnMut()) -> Option<I::Item> {
-        next();
-        self.next()
+    fn step(&mut self, exits: &mut Exits, _: Place) -> Option<I::Item> {
+        exits.place_continue();
+        self.0.next()
     }
 }
 
 /// A `for` that is being staged.
-#[derive(Debug)]
-pub struct For<S: Steps> {
+pub struct For<'a, T> {
     exits: Exits,
-    steps: S,
+    steps: Box<dyn Steps<T> + 'a>,
 }
 
-/// What stands behind `in`: an iterator of host values, or a range with a kernel value in it.
+/// What stands behind `in`, with items of type `T`: an iterator of host values, or a range with a kernel value in it.
 #[diagnostic::on_unimplemented(
     message = "`for` runs over ranges and iterators, found `{Self}`",
     label = "not a range or an iterator",
     note = "a range whose bounds or step are kernel values becomes a loop of the kernel, an iterator of host values is unrolled"
 )]
-pub trait IntoSteps<S: Steps> {
+pub trait IntoSteps<'a, T> {
     /// Begins; `name` is that of the loop variable.
-    fn into_steps(self, name: &'static str) -> S;
+    fn into_steps(self, name: &'static str) -> Box<dyn Steps<T> + 'a>;
 }
 
 #[diagnostic::do_not_recommend]
-impl<I: IntoIterator> IntoSteps<I::IntoIter> for I {
-    fn into_steps(self, _: &'static str) -> I::IntoIter {
-        self.into_iter()
+impl<'a, I: IntoIterator<IntoIter: 'a>> IntoSteps<'a, I::Item> for I {
+    fn into_steps(self, _: &'static str) -> Box<dyn Steps<I::Item> + 'a> {
+        Box::new(HostSteps(self.into_iter()))
     }
 }
 
 /// `for name in steps`.
-pub fn for_loop<I: IntoSteps<S>, S: Steps>(steps: I, name: &'static str) -> For<S> {
-    For { exits: Exits::new(S::KERNEL, name), steps: steps.into_steps(name) }
+pub fn for_loop<'a, I: IntoSteps<'a, T>, T>(steps: I, name: &'static str) -> For<'a, T> {
+    let steps = steps.into_steps(name);
+    For { exits: Exits::new(steps.is_kernel(), name), steps }
 }
 
-impl<S: Steps> For<S> {
+impl<T> For<'_, T> {
     /// The next item to stage the body with.
     #[track_caller]
     #[expect(clippy::should_implement_trait, reason = "the place of the caller is part of it")]
-    pub fn next(&mut self) -> Option<S::Item> {
-        let For { exits, steps } = self;
-        let exits = std::cell::RefCell::new(exits);
-        steps.step(&mut || exits.borrow_mut().break_label(), &mut || exits.borrow_mut().place_continue())
+    pub fn next(&mut self) -> Option<T> {
+        self.steps.step(&mut self.exits, here())
     }
-}
-
-/// A range with a kernel value in it: `start..end`, by a positive step.
-#[derive(Debug, Clone, Copy)]
-pub struct KernelRange<T: Int> {
-    start: Value<T>,
-    end: Value<T>,
-    step: Value<T>,
-    inclusive: bool,
-}
-
-impl<T: Int> KernelRange<T> {
-    /// The half-open range.
-    pub fn new(start: impl Operand<T>, end: impl Operand<T>) -> KernelRange<T>
-    where
-        T: One,
-    {
-        let step = Value::constant(T::ONE);
-        KernelRange { start: start.value(), end: end.value(), step, inclusive: false }
-    }
-
-    /// Every `step`-th value; the step is positive.
-    #[track_caller]
-    pub fn step_by(self, step: impl Operand<T>) -> KernelRange<T> {
-        let step = step.value();
-        if step.known() == Some(0) {
-            let place = here();
-            with(|b| b.error(place, "the step of a range is 0"));
-        }
-        KernelRange { step, ..self }
-    }
-}
-
-/// The number 1 of an integer type, and its largest value.
-pub trait One: Int {
-    /// 1.
-    const ONE: Self;
-    /// The largest value, as bits.
-    const MAX_BITS: u64;
-}
-
-macro_rules! ones {
-    ($($ty:ty: $max:expr;)*) => {$(
-        impl One for $ty {
-            const ONE: $ty = 1;
-            const MAX_BITS: u64 = $max;
-        }
-    )*};
-}
-
-ones! {
-    u32: u32::MAX as u64;
-    i32: i32::MAX as u64;
-    u64: u64::MAX;
-    i64: i64::MAX as u64;
-}
-
-/// A loop of the kernel over a range.
-#[derive(Debug)]
-pub struct KernelSteps<T: Int> {
-    range: KernelRange<T>,
-    name: &'static str,
-    open: Option<(Label, Var<T>)>,
-    done: bool,
-}
-
-impl<T: One> IntoSteps<KernelSteps<T>> for KernelRange<T> {
-    fn into_steps(self, name: &'static str) -> KernelSteps<T> {
-        KernelSteps { range: self, name, open: None, done: false }
-    }
-}
-
-impl<T: One> KernelSteps<T> {
-    /// Whether `i + step` can pass the largest value before it reaches the end.
-    fn may_wrap(&self) -> bool {
-        let KernelRange { end, step, inclusive, .. } = self.range;
-        let Some(step) = step.known() else { return true };
-        let last_exclusive = if inclusive { 1 } else { 0 };
-        match end.known() {
-            // A negative end leaves room for any step that is a positive number.
-            Some(end) if T::TY.is_signed() && end > T::MAX_BITS => false,
-            Some(end) => end.checked_add(step - 1 + last_exclusive).is_none_or(|last| last > T::MAX_BITS),
-            None => step != 1 || inclusive,
-        }
-    }
-
-    /// The comparison that keeps the loop running.
-    #[track_caller]
-    fn runs(&self, i: Value<T>) -> Value<bool> {
-        compare::<T>(if self.range.inclusive { Cmp::Le } else { Cmp::Lt }, i, self.range.end)
-    }
-}
-
-/// The unsigned type of the same width, for distances.
-const fn unsigned(ty: Ty) -> Ty {
-    match ty.bits() {
-        64 => Ty::U64,
-        _ => Ty::U32,
-    }
-}
-
-impl<T: One> Steps for KernelSteps<T> {
-    type Item = Value<T>;
-
-    const KERNEL: bool = true;
-
-    #[track_caller]
-    fn step(&mut self, exit: &mut dyn FnMut() -> Label, next: &mut dyn FnMut()) -> Option<Value<T>> {
-        use crate::isa::{Mod, Op};
-        use crate::value::emit_value;
-        let place = here();
-        if self.done {
-            return None;
-        }
-        match self.open {
-            None => {
-                let exit = exit();
-                let entered = self.runs(self.range.start).reg();
-                with(|b| b.branch(Guard { pred: entered, negated: true }, exit, place));
-                let counter = Var::new(self.name, self.range.start);
-                let head = with(|b| {
-                    let head = b.label(&format!("for_{}", self.name));
-                    b.place(head);
-                    head
-                });
-                self.open = Some((head, counter));
-                Some(counter.settled())
-            }
-            Some((head, counter)) => {
-                next();
-                let i = counter.settled();
-                let sum = |i: Value<T>| {
-                    emit_value::<T>(Op::AddI, &[Mod::t(T::TY)], vec![i.operand(), self.range.step.operand()])
-                };
-                let again = if self.may_wrap() {
-                    // The distance to the end is exact without a sign, also where the next value is not.
-                    let ty = Mod::t(unsigned(T::TY));
-                    let left: Value<T> =
-                        emit_value(Op::SubI, &[Mod::t(T::TY)], vec![self.range.end.operand(), i.operand()]);
-                    counter.set(sum(i));
-                    let cmp = if self.range.inclusive { Cmp::Ge } else { Cmp::Gt };
-                    let operands = vec![left.operand(), self.range.step.operand()];
-                    emit_value::<bool>(Op::Setp, &[cmp.get(), ty], operands)
-                } else {
-                    counter.set(sum(i));
-                    self.runs(i)
-                };
-                let again = again.reg();
-                with(|b| b.branch(Guard { pred: again, negated: false }, head, place));
-                let exit = exit();
-                let _ = exit;
-                self.done = true;
-                None
-            }
-        }
-    }
-}
-
-/// The bounds of `a..b`, which is an `R`: two host integers of one type, or at least one kernel value.
-#[diagnostic::on_unimplemented(
-    message = "the bounds of a range are integers of one type, found `{Self}` and `{B}`",
-    label = "expected integers, or kernel values, of one type",
-    note = "kernel values are never converted silently: write `as` to convert"
-)]
-pub trait Bounds<B, R> {
-    /// `a..b`.
-    fn range(self, end: B) -> R;
-}
-
-/// The bounds of `a..=b`, which is an `R`.
-#[diagnostic::on_unimplemented(
-    message = "the bounds of a range are integers of one type, found `{Self}` and `{B}`",
-    label = "expected integers, or kernel values, of one type",
-    note = "kernel values are never converted silently: write `as` to convert"
-)]
-pub trait InclusiveBounds<B, R> {
-    /// `a..=b`.
-    fn inclusive(self, end: B) -> R;
-}
-
-macro_rules! host_bounds {
-    ($($ty:ty)*) => {$(
-        impl Bounds<$ty, Range<$ty>> for $ty {
-            fn range(self, end: $ty) -> Range<$ty> {
-                self..end
-            }
-        }
-
-        impl InclusiveBounds<$ty, RangeInclusive<$ty>> for $ty {
-            fn inclusive(self, end: $ty) -> RangeInclusive<$ty> {
-                self..=end
-            }
-        }
-    )*};
-}
-
-host_bounds!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize u128 i128 char);
-
-macro_rules! kernel_bounds {
-    ($($ty:ty)*) => {$(
-        kernel_bounds!(@ $ty: Value<$ty>, Value<$ty>);
-        kernel_bounds!(@ $ty: $ty, Value<$ty>);
-        kernel_bounds!(@ $ty: Value<$ty>, $ty);
-
-        impl StepBy<Value<$ty>, KernelRange<$ty>> for Range<$ty> {
-            #[track_caller]
-            fn stepped(self, step: Value<$ty>) -> KernelRange<$ty> {
-                KernelRange::new(self.start, self.end).step_by(step)
-            }
-        }
-
-        impl StepBy<Value<$ty>, KernelRange<$ty>> for KernelRange<$ty> {
-            #[track_caller]
-            fn stepped(self, step: Value<$ty>) -> KernelRange<$ty> {
-                self.step_by(step)
-            }
-        }
-
-        impl StepBy<$ty, KernelRange<$ty>> for KernelRange<$ty> {
-            #[track_caller]
-            fn stepped(self, step: $ty) -> KernelRange<$ty> {
-                self.step_by(step)
-            }
-        }
-    )*};
-    (@ $ty:ty: $a:ty, $b:ty) => {
-        impl Bounds<$b, KernelRange<$ty>> for $a {
-            fn range(self, end: $b) -> KernelRange<$ty> {
-                KernelRange::new(self, end)
-            }
-        }
-
-        impl InclusiveBounds<$b, KernelRange<$ty>> for $a {
-            fn inclusive(self, end: $b) -> KernelRange<$ty> {
-                KernelRange { inclusive: true, ..KernelRange::new(self, end) }
-            }
-        }
-    };
-}
-
-kernel_bounds!(u32 i32 u64 i64);
-
-/// `start..end`.
-pub fn range<A: Bounds<B, R>, B, R>(start: A, end: B) -> R {
-    start.range(end)
-}
-
-/// `start..=end`.
-pub fn range_inclusive<A: InclusiveBounds<B, R>, B, R>(start: A, end: B) -> R {
-    start.inclusive(end)
-}
-
-/// A range that has `.step_by(S)`, which is an `R`.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot step by `{S}`",
-    label = "expected a step of the range's type",
-    note = "kernel values are never converted silently: write `as` to convert"
-)]
-pub trait StepBy<S, R> {
-    /// Every `step`-th value.
-    #[track_caller]
-    fn stepped(self, step: S) -> R;
-}
-
-macro_rules! host_steps {
-    ($($ty:ty)*) => {$(
-        impl StepBy<$ty, std::iter::StepBy<Range<$ty>>> for Range<$ty> {
-            #[track_caller]
-            fn stepped(self, step: $ty) -> std::iter::StepBy<Range<$ty>> {
-                self.step_by(usize::try_from(step).unwrap_or(usize::MAX))
-            }
-        }
-
-        impl StepBy<$ty, std::iter::StepBy<RangeInclusive<$ty>>> for RangeInclusive<$ty> {
-            #[track_caller]
-            fn stepped(self, step: $ty) -> std::iter::StepBy<RangeInclusive<$ty>> {
-                self.step_by(usize::try_from(step).unwrap_or(usize::MAX))
-            }
-        }
-    )*};
-}
-
-host_steps!(u8 u16 u32 u64 usize i32 i64);
-
-/// `range.step_by(step)`.
-#[track_caller]
-pub fn step_by<A: StepBy<S, R>, S, R>(range: A, step: S) -> R {
-    range.stepped(step)
 }
 
 /// Iterations of a host `while` before the build is refused: a text of that size is a mistake.

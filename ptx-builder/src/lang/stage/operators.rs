@@ -274,15 +274,10 @@ pub fn cast<S: Cast<T, O>, T, O>(value: S) -> O {
     label = "expected an array, slice, `Vec` or view, and an integer",
     note = "arrays and `Vec`s exist while the text is made: their index must be known then; views take kernel values"
 )]
-pub trait Index<I> {
+pub trait Index<'a, I, O: Deref> {
     /// Where the element is.
-    type Out<'a>: Deref
-    where
-        Self: 'a;
-
-    /// The element.
     #[track_caller]
-    fn index(&self, index: I) -> Self::Out<'_>;
+    fn index(&'a self, index: I) -> O;
 }
 
 /// An integer of the host that indexes arrays.
@@ -310,11 +305,10 @@ host_indices!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
 
 macro_rules! containers {
     ($([$($generic:tt)*] $ty:ty: $element:ty;)*) => {$(
-        impl<$($generic)*, I: HostIndex> Index<I> for $ty {
-            type Out<'a> = &'a $element where Self: 'a;
-
+        #[diagnostic::do_not_recommend]
+        impl<'a, $($generic)*, I: HostIndex> Index<'a, I, &'a $element> for $ty {
             #[track_caller]
-            fn index(&self, index: I) -> &$element {
+            fn index(&'a self, index: I) -> &'a $element {
                 &self[index.position()]
             }
         }
@@ -336,14 +330,9 @@ containers! {
     [T] Vec<T>: T;
 }
 
-impl<I, C: Index<I> + ?Sized> Index<I> for &C {
-    type Out<'a>
-        = C::Out<'a>
-    where
-        Self: 'a;
-
+impl<'a, I, O: Deref, C: Index<'a, I, O> + ?Sized> Index<'a, I, O> for &C {
     #[track_caller]
-    fn index(&self, index: I) -> C::Out<'_> {
+    fn index(&'a self, index: I) -> O {
         (**self).index(index)
     }
 }
@@ -398,24 +387,23 @@ impl<T> Deref for Loaded<T> {
     }
 }
 
-impl<I: Operand<u32>> Index<I> for crate::lang::Global {
-    type Out<'a> = Loaded<Value<f32>>;
-
+#[diagnostic::do_not_recommend]
+impl<'a, I: Operand<u32>> Index<'a, I, Loaded<Value<f32>>> for crate::lang::Global {
     #[track_caller]
-    fn index(&self, index: I) -> Loaded<Value<f32>> {
+    fn index(&'a self, index: I) -> Loaded<Value<f32>> {
         Loaded(self.load(index))
     }
 }
 
-impl<I: Operand<u32>> Index<I> for crate::lang::GlobalMut {
-    type Out<'a> = Loaded<Value<f32>>;
-
+#[diagnostic::do_not_recommend]
+impl<'a, I: Operand<u32>> Index<'a, I, Loaded<Value<f32>>> for crate::lang::GlobalMut {
     #[track_caller]
-    fn index(&self, index: I) -> Loaded<Value<f32>> {
+    fn index(&'a self, index: I) -> Loaded<Value<f32>> {
         Loaded(self.load(index))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<I: Operand<u32>> Store<I> for crate::lang::GlobalMut {
     type Element = f32;
 
@@ -425,15 +413,15 @@ impl<I: Operand<u32>> Store<I> for crate::lang::GlobalMut {
     }
 }
 
-impl<T: Scalar, I: Operand<u32>> Index<I> for crate::lang::Shared<T> {
-    type Out<'a> = Loaded<Value<T>>;
-
+#[diagnostic::do_not_recommend]
+impl<'a, T: Scalar, I: Operand<u32>> Index<'a, I, Loaded<Value<T>>> for crate::lang::Shared<T> {
     #[track_caller]
-    fn index(&self, index: I) -> Loaded<Value<T>> {
+    fn index(&'a self, index: I) -> Loaded<Value<T>> {
         Loaded(self.at(index).load())
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Scalar, I: Operand<u32>> Store<I> for crate::lang::Shared<T> {
     type Element = T;
 
@@ -445,7 +433,7 @@ impl<T: Scalar, I: Operand<u32>> Store<I> for crate::lang::Shared<T> {
 
 /// `container[index]`, to be dereferenced.
 #[track_caller]
-pub fn index<C: Index<I> + ?Sized, I>(container: &C, index: I) -> C::Out<'_> {
+pub fn index<'a, C: Index<'a, I, O> + ?Sized, I, O: Deref>(container: &'a C, index: I) -> O {
     container.index(index)
 }
 

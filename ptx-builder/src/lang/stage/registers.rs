@@ -154,6 +154,7 @@ impl<X: AssignTo<V>, V, const N: usize> AssignTo<[V; N]> for [X; N] {
 
 macro_rules! tuples {
     ($(($($name:ident $other:ident $at:tt),*))*) => {$(
+        #[allow(clippy::unused_unit, reason = "the empty tuple has no elements")]
         impl<$($name: Registers),*> Registers for ($($name,)*) {
             type Vars = ($($name::Vars,)*);
 
