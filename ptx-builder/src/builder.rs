@@ -80,7 +80,7 @@ enum Item {
     Label(Label),
     Comment(String),
     Jump(Label, Place),
-    Branch { guard: Guard, target: Label, place: Place },
+    Branch { guard: Guard, target: Label, uniform: bool, place: Place },
     Ret(Place),
 }
 
@@ -367,7 +367,13 @@ impl Builder {
     /// Jumps where the guard holds.
     pub fn branch(&mut self, guard: Guard, target: Label, place: Place) {
         self.jump_made(target);
-        self.items.push(Item::Branch { guard, target, place });
+        self.items.push(Item::Branch { guard, target, uniform: false, place });
+    }
+
+    /// Jumps where the guard holds, which all lanes of a warp that come here decide alike: the author's promise.
+    pub fn branch_uniform(&mut self, guard: Guard, target: Label, place: Place) {
+        self.jump_made(target);
+        self.items.push(Item::Branch { guard, target, uniform: true, place });
     }
 
     /// Ends the thread.

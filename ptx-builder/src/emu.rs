@@ -8,7 +8,7 @@
 //!   repeated from its beginning with the blocks in order, which also names both sides of a race.
 //! * A detector that fires does not end the run, except for traps, deadlocks and the instruction budget.
 //!
-//! Limits: one grid at a time; no local and constant memory; registers of at most 64 bits; what the table's rows can
+//! Limits: one grid at a time; no clusters and mbarriers; no local and constant memory; registers of at most 64 bits; what the table's rows can
 //! express beyond that is refused as an [`Error`], never ignored.
 
 use std::sync::Mutex;

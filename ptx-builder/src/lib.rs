@@ -1,5 +1,8 @@
 //! PTX as typed data: instruction table, intermediate representation, builder, verifier, printer and CPU emulator.
 
+// The library of the kernel language is partly written in it; the macros name this crate by its public name.
+extern crate self as ptxsmith_builder;
+
 pub mod builder;
 pub mod cfg;
 pub mod emu;

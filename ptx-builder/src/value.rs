@@ -6,14 +6,17 @@
 //! value, a variable, or a Rust value known while the text is made, which becomes a literal.
 
 use std::marker::PhantomData;
-use std::ops;
 
 use crate::builder::{Builder, Handle, with};
 use crate::imm::Imm;
 use crate::ir::{self, Place};
-use crate::isa::mods::{Cmp, Half, Rnd};
+use crate::isa::mods::Cmp;
 use crate::isa::{Mod, Mods, Op, SpecialReg};
 use crate::types::Ty;
+
+mod operators;
+
+pub use operators::Arithmetic;
 
 /// A type that kernels compute with.
 pub trait Scalar: Copy + Operand<Self> + 'static {
@@ -365,149 +368,5 @@ pub fn select<T: Scalar>(condition: Value<bool>, a: impl Operand<T>, b: impl Ope
                 vec![a.operand(), b.operand(), ir::Operand::Reg(condition.reg())],
             )
         }
-    }
-}
-
-/// Arithmetic that the native operators of kernel values stand for.
-pub trait Arithmetic: Number {
-    /// The instruction of `+` and its modifiers.
-    const ADD: (Op, &'static [Mod]);
-    /// The instruction of `-`.
-    const SUB: (Op, &'static [Mod]);
-    /// The instruction of `*`.
-    const MUL: (Op, &'static [Mod]);
-}
-
-const RN: &[Mod] = &[Rnd::Rn.get()];
-
-macro_rules! arithmetic {
-    ($($ty:ty: $add:ident $sub:ident $mul:ident $mods:expr, $mul_mods:expr;)*) => {$(
-        impl Arithmetic for $ty {
-            const ADD: (Op, &'static [Mod]) = (Op::$add, $mods);
-            const SUB: (Op, &'static [Mod]) = (Op::$sub, $mods);
-            const MUL: (Op, &'static [Mod]) = (Op::$mul, $mul_mods);
-        }
-    )*};
-}
-
-const LO: &[Mod] = &[Half::Lo.get()];
-
-arithmetic! {
-    f32: AddF SubF MulF RN, RN;
-    u32: AddI SubI MulI &[], LO;
-    i32: AddI SubI MulI &[], LO;
-    u64: AddI SubI MulI &[], LO;
-    i64: AddI SubI MulI &[], LO;
-}
-
-#[track_caller]
-fn binary<T: Arithmetic>((op, extra): (Op, &'static [Mod]), a: ir::Operand, b: ir::Operand) -> Value<T> {
-    let mut mods = vec![Mod::t(T::TY)];
-    mods.extend_from_slice(extra);
-    emit_value(op, &mods, vec![a, b])
-}
-
-macro_rules! operators {
-    ($($trait:ident $method:ident $instruction:ident;)*) => {$(
-        impl<T: Arithmetic, R: Operand<T>> ops::$trait<R> for Value<T> {
-            type Output = Value<T>;
-            #[track_caller]
-            fn $method(self, other: R) -> Value<T> {
-                binary(T::$instruction, self.operand(), other.operand())
-            }
-        }
-        operators!(@host $trait $method $instruction: f32 u32 i32 u64 i64);
-    )*};
-    (@host $trait:ident $method:ident $instruction:ident: $($ty:ty)*) => {$(
-        impl ops::$trait<Value<$ty>> for $ty {
-            type Output = Value<$ty>;
-            #[track_caller]
-            fn $method(self, other: Value<$ty>) -> Value<$ty> {
-                binary(<$ty>::$instruction, self.operand(), other.operand())
-            }
-        }
-    )*};
-}
-
-operators! {
-    Add add ADD;
-    Sub sub SUB;
-    Mul mul MUL;
-}
-
-impl ops::Neg for Value<f32> {
-    type Output = Value<f32>;
-    #[track_caller]
-    fn neg(self) -> Value<f32> {
-        emit_value(Op::NegF, &[Mod::t(Ty::F32)], vec![self.operand()])
-    }
-}
-
-impl<R: Operand<f32>> ops::Div<R> for Value<f32> {
-    type Output = Value<f32>;
-    /// Correctly rounded division.
-    #[track_caller]
-    fn div(self, other: R) -> Value<f32> {
-        emit_value(Op::DivF, &[Rnd::Rn.get(), Mod::t(Ty::F32)], vec![self.operand(), other.operand()])
-    }
-}
-
-macro_rules! bit_operators {
-    ($($trait:ident $method:ident $op:ident;)*) => {$(
-        bit_operators!(@ints $trait $method $op: u32 i32 u64 i64);
-        impl ops::$trait for Value<bool> {
-            type Output = Value<bool>;
-            #[track_caller]
-            fn $method(self, other: Value<bool>) -> Value<bool> {
-                let operands = vec![ir::Operand::Reg(self.reg()), ir::Operand::Reg(other.reg())];
-                emit_value(Op::$op, &[Mod::t(Ty::Pred)], operands)
-            }
-        }
-    )*};
-    (@ints $trait:ident $method:ident $op:ident: $($ty:ty)*) => {$(
-        impl<R: Operand<$ty>> ops::$trait<R> for Value<$ty> {
-            type Output = Value<$ty>;
-            #[track_caller]
-            fn $method(self, other: R) -> Value<$ty> {
-                let ty = bit_type(<$ty as Scalar>::TY.bits());
-                emit_value(Op::$op, &[Mod::t(ty)], vec![self.operand(), other.operand()])
-            }
-        }
-    )*};
-}
-
-bit_operators! {
-    BitAnd bitand And;
-    BitOr bitor Or;
-    BitXor bitxor Xor;
-}
-
-macro_rules! shifts {
-    ($($ty:ty)*) => {$(
-        impl<R: Operand<u32>> ops::Shl<R> for Value<$ty> {
-            type Output = Value<$ty>;
-            #[track_caller]
-            fn shl(self, amount: R) -> Value<$ty> {
-                let ty = bit_type(<$ty as Scalar>::TY.bits());
-                emit_value(Op::Shl, &[Mod::t(ty)], vec![self.operand(), amount.operand()])
-            }
-        }
-        impl<R: Operand<u32>> ops::Shr<R> for Value<$ty> {
-            type Output = Value<$ty>;
-            #[track_caller]
-            fn shr(self, amount: R) -> Value<$ty> {
-                emit_value(Op::Shr, &[Mod::t(<$ty as Scalar>::TY)], vec![self.operand(), amount.operand()])
-            }
-        }
-    )*};
-}
-
-shifts!(u32 i32 u64 i64);
-
-impl ops::Not for Value<bool> {
-    type Output = Value<bool>;
-    #[track_caller]
-    fn not(self) -> Value<bool> {
-        emit_value(Op::Not, &[Mod::t(Ty::Pred)], vec![ir::Operand::Reg(self.reg())])
     }
 }

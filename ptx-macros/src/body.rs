@@ -362,6 +362,13 @@ impl VisitMut for Body<'_> {
         self.visit_expr_mut(&mut field.expr);
     }
 
+    fn visit_expr_repeat_mut(&mut self, repeat: &mut syn::ExprRepeat) {
+        // The length is a constant of rustc.
+        self.visit_expr_mut(&mut repeat.expr);
+    }
+
+    fn visit_expr_const_mut(&mut self, _: &mut syn::ExprConst) {}
+
     fn visit_block_mut(&mut self, block: &mut syn::Block) {
         self.block(block);
     }

@@ -3,9 +3,12 @@
 use ptxsmith_builder::emu::{Access, ArgValue, Contents, Launch, Memory, Options, run};
 use ptxsmith_builder::kernel::{AnyKernel, Operation};
 use ptxsmith_builder::target::Target;
+use ptxsmith_tests::assembler::{Role, assemble};
 
 mod agreement;
 mod functions;
+mod library;
+mod places;
 mod spec;
 mod texts;
 
@@ -14,8 +17,14 @@ fn target() -> Target {
     "sm_90".parse().expect("sm_90 is a target")
 }
 
+/// Builds a kernel, and has the newest assembler accept its text.
 fn build(kernel: &impl AnyKernel) -> Operation {
-    kernel.operation(target()).unwrap_or_else(|error| panic!("{error}"))
+    let operation = kernel.operation(target()).unwrap_or_else(|error| panic!("{error}"));
+    let text = operation.text();
+    if let Err(message) = assemble(Role::Newest, target(), &text) {
+        panic!("{message}\n{text}");
+    }
+    operation
 }
 
 /// Runs one block of a kernel with parameters `y` (an output of one word per thread) and `n`; the words.

@@ -12,8 +12,14 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The folder with golden vectors of other people's models, if this run was told of one. `cargo xtask test` names it
-/// where it lies beside the checkout, and says that the suite is not run where it does not.
-pub fn shared() -> Option<PathBuf> {
-    std::env::var_os("PTXSMITH_SHARED").map(PathBuf::from)
+/// The folder with golden vectors of other people's models. `cargo xtask test` names it where it lies beside the checkout and
+/// builds the tests that read it; where it is absent it says that they are not run.
+///
+/// # Panics
+/// Where `PTXSMITH_SHARED` does not name it.
+#[cfg(feature = "shared")]
+pub fn shared() -> PathBuf {
+    std::env::var_os("PTXSMITH_SHARED")
+        .map(PathBuf::from)
+        .expect("PTXSMITH_SHARED names the folder with golden/")
 }

@@ -29,7 +29,7 @@ enum End {
     #[default]
     Fall,
     Jump(Label),
-    Branch(crate::ir::Guard, Label),
+    Branch(crate::ir::Guard, Label, bool),
     Ret,
 }
 
@@ -82,7 +82,7 @@ impl Builder {
         let mut names = vec![None; drafts.len()];
         let mut targets = vec![false; drafts.len()];
         for draft in &drafts {
-            if let End::Jump(label) | End::Branch(_, label) = draft.end {
+            if let End::Jump(label) | End::Branch(_, label, _) = draft.end {
                 targets[at(label).index()] = true;
             }
         }
@@ -103,9 +103,9 @@ impl Builder {
                 term: match draft.end {
                     End::Fall => Terminator::Fall,
                     End::Jump(label) => Terminator::Jump(at(label)),
-                    End::Branch(guard, label) => {
+                    End::Branch(guard, label, uniform) => {
                         let crate::ir::Guard { pred, negated } = guard;
-                        Terminator::Branch { pred, negated, target: at(label), uniform: false }
+                        Terminator::Branch { pred, negated, target: at(label), uniform }
                     }
                     End::Ret => Terminator::Ret,
                 },
@@ -233,8 +233,8 @@ fn split(items: Vec<Item>) -> Vec<Draft> {
             Item::Label(label) if draft.insts.is_empty() => draft.labels.push(label),
             Item::Label(label) => drafts.push(Draft { labels: vec![label], ..Draft::default() }),
             Item::Jump(label, place) => (draft.end, draft.place, open) = (End::Jump(label), place, false),
-            Item::Branch { guard, target, place } => {
-                (draft.end, draft.place, open) = (End::Branch(guard, target), place, false);
+            Item::Branch { guard, target, uniform, place } => {
+                (draft.end, draft.place, open) = (End::Branch(guard, target, uniform), place, false);
             }
             Item::Ret(place) => (draft.end, draft.place, open) = (End::Ret, place, false),
         }
@@ -260,7 +260,7 @@ fn drop_unreachable(drafts: Vec<Draft>) -> Vec<Draft> {
         match drafts[i].end {
             End::Fall => work.push(i + 1),
             End::Jump(label) => work.extend(position.get(&label.0)),
-            End::Branch(_, label) => {
+            End::Branch(_, label, _) => {
                 work.extend(position.get(&label.0));
                 work.push(i + 1);
             }
@@ -297,7 +297,7 @@ fn keep_wanted_labels(drafts: &mut [Draft]) {
     let jumped: std::collections::HashSet<u32> = drafts
         .iter()
         .filter_map(|draft| match draft.end {
-            End::Jump(label) | End::Branch(_, label) => Some(label.0),
+            End::Jump(label) | End::Branch(_, label, _) => Some(label.0),
             End::Fall | End::Ret => None,
         })
         .collect();

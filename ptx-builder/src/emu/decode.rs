@@ -16,11 +16,13 @@ use crate::types::Ty;
 
 mod assigned;
 mod atomic;
+mod copy;
 mod effects;
 mod origin;
 mod vote;
 
 pub(crate) use atomic::{AtomicOp, Combine, Ordering};
+pub(crate) use copy::{AsyncOp, CopyOp};
 pub(crate) use effects::{AddrBase, BarrierKind, BarrierOp, MemOp, PackOp, Reduce, ShuffleOp, Space, extend};
 pub(crate) use vote::{VoteKind, VoteOp};
 
@@ -49,6 +51,7 @@ pub(crate) enum Act {
     Shuffle(Box<ShuffleOp>),
     Vote(Box<VoteOp>),
     Atomic(Box<AtomicOp>),
+    Async(AsyncOp),
     Fence {
         wide: bool,
     },
@@ -419,10 +422,11 @@ impl Decoder<'_, '_> {
             (Effect::Exit, _) => Ok(Act::Exit),
             (Effect::Trap, _) => Ok(Act::Trap),
             (Effect::Atomic, _) => self.atomic(inst),
+            (Effect::AsyncCopy, _) => self.copy(inst),
             (Effect::Fence, _) => Ok(self.fence(inst)),
             // Hints change no value; one grid runs at a time.
             (Effect::Hint | Effect::GridWait, _) => Ok(Act::Nothing),
-            (Effect::Pure | Effect::AsyncCopy | Effect::Mbarrier | Effect::ClusterBarrier, _) => {
+            (Effect::Pure | Effect::Mbarrier | Effect::ClusterBarrier, _) => {
                 self.refuse(inst, "this instruction is not emulated")
             }
         }

@@ -22,6 +22,7 @@ use crate::isa::SpecialReg;
 
 mod atomic;
 mod barrier;
+mod copy;
 mod exchange;
 mod memory;
 mod pattern;
@@ -141,6 +142,8 @@ pub(crate) struct Warp {
     pub(crate) fence: Option<Order>,
     /// What its next fence will order before the accesses behind that.
     pub(crate) pending: Option<Order>,
+    /// Groups of copies, and of bulk copies, that each lane has made.
+    pub(crate) groups: [[u32; 32]; 2],
     /// Strong reads since it was its turn.
     pub(crate) polls: u32,
     /// The result that the barrier it waits at will give, and the lanes that get it.
@@ -170,6 +173,8 @@ pub(crate) struct Block {
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) log: Vec<Access>,
     pub(crate) orders: Vec<Order>,
+    /// Copies that nobody has waited for.
+    pub(crate) copies: Vec<copy::Copy>,
     /// What releases left at their locations.
     pub(crate) releases: FastMap<(u32, usize), Order>,
 }
@@ -238,6 +243,7 @@ impl Block {
             barriers: vec![Barrier::default(); barrier::BARRIERS],
             log: Vec::new(),
             orders: vec![[0; WARPS]],
+            copies: Vec::new(),
             releases: FastMap::default(),
         }
     }
@@ -252,6 +258,7 @@ impl Block {
         self.log.clear();
         self.orders.truncate(1);
         self.releases.clear();
+        self.copies.clear();
         for warp in &mut self.warps {
             for (special, slot) in &program.specials {
                 let value = match special {
@@ -271,6 +278,7 @@ impl Block {
             warp.reduce = None;
             warp.fence = None;
             warp.pending = None;
+            warp.groups = [[0; 32]; 2];
             warp.polls = 0;
             warp.clock = 1;
             warp.order = 0;
@@ -308,6 +316,7 @@ impl Env<'_> {
 pub(crate) fn run_block(env: &mut Env<'_>, block: &mut Block, linear: u64) -> Result<(), Stop> {
     block.begin(env.program, &env.geometry, linear);
     let result = run_warps(env, block);
+    copy::drain(env, block);
     examine(env, block);
     env.ranges.close();
     result
@@ -437,6 +446,7 @@ fn run_warp(env: &mut Env<'_>, block: &mut Block, warp: &mut Warp) -> Result<(),
                 Act::Unpack(pack) => exchange::unpack(&mut warp.regs, pack, active),
                 Act::Shuffle(shuffle) => exchange::shuffle(env, block, warp, shuffle, op.inst, active),
                 Act::Atomic(atomic) => atomic::atomic(env, block, warp, atomic, op.inst, active),
+                Act::Async(copy) => copy::asynchronous(env, block, warp, copy, op.inst, active),
                 Act::Fence { wide } => sync::fence(block, warp, *wide, op.inst),
                 Act::Vote(vote) => vote::vote(env, block, warp, vote, op.inst, active),
                 Act::Barrier(barrier) => {

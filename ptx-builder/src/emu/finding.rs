@@ -55,6 +55,8 @@ kinds! {
     AbsentLane "absent-lane",
     /// A lane executes an exchange whose member mask does not name it, or the masks of its members differ.
     MemberMask "member-mask",
+    /// An access to shared memory that meets an asynchronous copy which the thread that started it has not waited for.
+    UnfinishedCopy "unfinished-copy",
     /// A branch marked as uniform that divides a warp.
     DivergentUniform "divergent-uniform-branch",
     /// Threads wait for something that cannot happen any more.

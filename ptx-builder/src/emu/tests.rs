@@ -7,6 +7,8 @@ use crate::parse::parse;
 mod atomics;
 mod barriers;
 mod bounds;
+mod copies;
+mod coverage;
 mod lanes;
 mod races;
 mod values;

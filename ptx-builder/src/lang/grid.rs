@@ -20,6 +20,18 @@ pub fn block_idx_x() -> Value<u32> {
     special(SpecialReg::CtaidX).named("block")
 }
 
+/// Index of the thread in its block along y: varying.
+#[track_caller]
+pub fn thread_idx_y() -> Value<u32> {
+    special(SpecialReg::TidY).named("tid_y")
+}
+
+/// Blocks of the grid along x: the same for all threads.
+#[track_caller]
+pub fn grid_dim_x() -> Value<u32> {
+    special(SpecialReg::NctaidX).named("blocks")
+}
+
 /// Index of the thread in its warp: varying.
 #[track_caller]
 pub fn lane_id() -> Value<u32> {

@@ -445,6 +445,11 @@ pub struct SharedRef<T: Scalar> {
 }
 
 impl<T: Scalar> SharedRef<T> {
+    /// The address in the shared state space, and constant bytes behind it.
+    pub(crate) fn address(self) -> (Value<u32>, i64) {
+        (self.address, self.offset)
+    }
+
     /// The place `count` elements further.
     pub fn skip(self, count: u32) -> SharedRef<T> {
         SharedRef { offset: self.offset + i64::from(count) * i64::from(T::TY.bytes()), ..self }

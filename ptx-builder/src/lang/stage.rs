@@ -25,8 +25,8 @@ pub mod ranges;
 pub mod registers;
 
 pub use arms::{
-    Arm, Arms, Condition, Decide, HostCondition, If, Join, Joined, KernelCondition, Unify, both, condition,
-    like, matched, neither,
+    Arm, Arms, Condition, Decide, HostCondition, If, Join, Joined, KernelCondition, Uniform, Unify, both,
+    condition, like, matched, neither, uniform,
 };
 pub use calls::{Lift, Return, host_return, lift, ret};
 pub use fields::{

@@ -250,6 +250,8 @@ impl Body<'_> {
         Expr::Verbatim(quote_spanned!(span=> { let #pattern = #value; #(#assignments;)* }))
     }
 
+    /// `place op= value`. The parentheses around the variable of the expansion have the author's span, so that the place of
+    /// the operator does too.
     pub(super) fn compound(&mut self, left: Expr, op: TokenStream, whole: BinOp, right: Expr) -> Expr {
         let span = whole.span();
         let value = self.staged(right);
@@ -258,7 +260,7 @@ impl Body<'_> {
                 let (assign, read) = (stage(span, "assign"), stage(span, "read"));
                 let right = self.local("right", span);
                 Expr::Verbatim(
-                    quote_spanned!(span=> match #value { #right => #assign(#place, #read(#place) #op #right) }),
+                    quote_spanned!(span=> match #value { #right => #assign(#place, #read(#place) #op (#right)) }),
                 )
             }
             Target::Element(container, position) => {
@@ -266,7 +268,7 @@ impl Body<'_> {
                 let (at, right) = (self.local("at", span), self.local("right", span));
                 let container = borrowed(&container);
                 Expr::Verbatim(quote_spanned!(span=> match (#value, #position) {
-                    (#right, #at) => #store(#container, #at, *#index(#container, #at) #op #right)
+                    (#right, #at) => #store(#container, #at, *#index(#container, #at) #op (#right))
                 }))
             }
             Target::Native(place) => Expr::Binary(syn::ExprBinary {

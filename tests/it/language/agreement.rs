@@ -464,6 +464,31 @@ agree! {
         sum
     }
 
+    fn integer_arithmetic(tid: u32, n: u32) -> u32 {
+        let a = tid as i32 - 20;
+        let b = n as i32 + 1;
+        let quotient = a / b;
+        let rest = a % 7;
+        let wide = (tid as u64 * 0x9_0000_0001) / (n as u64 + 3) % 1000;
+        let flipped = !tid & 0xff;
+        let mixed = 100 / (tid + 1) + 1000 % (n + 1) + (0xf0 & tid) + (1 | n);
+        let negated = -a;
+        (quotient + rest * 3 + negated * 5 + 1000) as u32 + wide as u32 + flipped + mixed
+    }
+
+    fn float_conversions(tid: u32, n: u32) -> u32 {
+        let f = tid as f32 * 1.5 - 20.0;
+        let zero = f * 0.0;
+        let nan = zero / (zero + 0.0);
+        let huge = f * 1e12;
+        let d = (f as f64 * 1.1) / 3.0;
+        let small = huge as u32 ^ huge as i32 as u32 ^ nan as u32 ^ (nan as i32 + 7) as u32;
+        let rounded = (16777217 + n) as f32 as u32;
+        let narrow = d as f32 as i32 as u32;
+        let wide = (huge as i64 >> 20u32) as u32 ^ (f as u64 as u32);
+        small ^ rounded ^ narrow ^ wide ^ ((tid > n) as u32) ^ (d as i32 as u32) ^ (-d as f32 as i32 as u32)
+    }
+
     fn closures(tid: u32, n: u32) -> u32 {
         let twice = |x| x + x;
         let mut total = 0u32;

@@ -5,7 +5,7 @@
 
 use super::pattern::{Runs, sectors, wavefronts};
 use super::transfer::{fetch, put, value};
-use super::{At, Block, Env, Warp, sync};
+use super::{At, Block, Env, Warp, copy, sync};
 use crate::emu::bits::Bits;
 use crate::emu::decode::{AddrBase, MemOp, NONE, Ordering, Slot, Space};
 use crate::emu::finding::{Kind, Other, Where};
@@ -51,12 +51,12 @@ impl Spots {
 }
 
 /// Why an access cannot be carried out.
-struct Problem {
+pub(super) struct Problem {
     kind: Kind,
     memory: Where,
 }
 
-fn addresses(regs: &RegFile, op: &MemOp) -> [u64; LANES] {
+pub(super) fn addresses(regs: &RegFile, op: &MemOp) -> [u64; LANES] {
     match op.base {
         AddrBase::None => [op.offset; LANES],
         AddrBase::W32(at) => regs.w32[at as usize].map(|base| u64::from(base).wrapping_add(op.offset)),
@@ -75,7 +75,13 @@ pub(super) fn runs(regs: &RegFile, op: &MemOp, active: u32) -> Runs {
 }
 
 /// Where `total` bytes of accesses at `address` lie.
-fn locate(env: &Env<'_>, op: &MemOp, address: u64, total: u64, store: bool) -> Result<(u32, usize), Problem> {
+pub(super) fn locate(
+    env: &Env<'_>,
+    op: &MemOp,
+    address: u64,
+    total: u64,
+    store: bool,
+) -> Result<(u32, usize), Problem> {
     match op.space {
         Space::Global => {
             let (buffer, byte) = match env.memory.resolve(address, total) {
@@ -130,7 +136,7 @@ fn locate(env: &Env<'_>, op: &MemOp, address: u64, total: u64, store: bool) -> R
 }
 
 #[cold]
-fn report_problem(
+pub(super) fn report_problem(
     env: &mut Env<'_>,
     at: At,
     op: &MemOp,
@@ -298,7 +304,8 @@ pub(super) fn load(
         let mask = if runs.uniform { active } else { 0 };
         sync::strong(block, warp, op, spot, true, false);
         if spot.buffer == NONE {
-            if !block.shared_init.all(spot.byte, end) {
+            let pending = copy::meets(env, block, at, spot.byte..end, readers, false);
+            if !pending && !block.shared_init.all(spot.byte, end) {
                 report_uninit(env, at, op, spot, &block.shared_init, readers);
             }
             log(block, warp, op, spot, read, mask, inst);
@@ -351,6 +358,7 @@ pub(super) fn store(
         log(block, warp, op, spot, mode, mask, inst);
         sync::strong(block, warp, op, spot, false, true);
         if spot.buffer == NONE {
+            copy::meets(env, block, at, spot.byte..end, covered(spot, runs.uniform, active), true);
             put(&block.shared, &warp.regs, op, &from);
             block.shared_init.set(spot.byte, end);
         } else {

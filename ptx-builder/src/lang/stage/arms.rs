@@ -25,7 +25,30 @@ pub struct HostCondition(pub bool);
 
 /// A condition of the running kernel.
 #[derive(Debug, Clone, Copy)]
-pub struct KernelCondition(pub Value<bool>);
+pub struct KernelCondition {
+    /// The predicate.
+    pub predicate: Value<bool>,
+    /// Whether the author promises that all lanes of a warp decide alike.
+    pub uniform: bool,
+}
+
+/// A condition that all lanes of a warp decide alike; see [`uniform`].
+#[derive(Debug, Clone, Copy)]
+pub struct Uniform(Value<bool>);
+
+/// Promises that all lanes of a warp that come here have the same `condition`, where the verifier cannot see it: `if uniform(c)`
+/// becomes `bra.uni`, and warp shuffles and votes under it are accepted. A broken promise is undefined behavior of
+/// the hardware; the emulator reports it. The promise says nothing about other warps: a barrier of the block
+/// still needs a condition that the verifier knows to be uniform, such as one on a block index or a parameter.
+pub fn uniform(condition: Value<bool>) -> Uniform {
+    Uniform(condition)
+}
+
+impl Condition<KernelCondition> for Uniform {
+    fn condition(self) -> KernelCondition {
+        KernelCondition { predicate: self.0, uniform: true }
+    }
+}
 
 impl Condition<HostCondition> for bool {
     fn condition(self) -> HostCondition {
@@ -35,7 +58,7 @@ impl Condition<HostCondition> for bool {
 
 impl Condition<KernelCondition> for Value<bool> {
     fn condition(self) -> KernelCondition {
-        KernelCondition(self)
+        KernelCondition { predicate: self, uniform: false }
     }
 }
 
@@ -51,6 +74,12 @@ pub trait Decide: Copy {
 
     /// The predicate.
     fn predicate(self) -> Value<bool>;
+
+    /// Branches to `target` where it does not hold, if it is `wanted`, or where it does, if not.
+    fn branch_unless(self, wanted: bool, target: Label, place: Place) {
+        let pred = self.predicate().reg();
+        with(|b| b.branch(Guard { pred, negated: wanted }, target, place));
+    }
 }
 
 impl Decide for HostCondition {
@@ -65,11 +94,19 @@ impl Decide for HostCondition {
 
 impl Decide for KernelCondition {
     fn known(self) -> Option<bool> {
-        self.0.known().map(|bits| bits != 0)
+        self.predicate.known().map(|bits| bits != 0)
     }
 
     fn predicate(self) -> Value<bool> {
-        self.0
+        self.predicate
+    }
+
+    fn branch_unless(self, wanted: bool, target: Label, place: Place) {
+        let guard = Guard { pred: self.predicate.reg(), negated: wanted };
+        with(|b| match self.uniform {
+            true => b.branch_uniform(guard, target, place),
+            false => b.branch(guard, target, place),
+        });
     }
 }
 
@@ -262,13 +299,14 @@ enum Step {
 /// [`new`](If::new), which the expansion places at the value of the second arm.
 #[derive(Debug)]
 pub struct If<K, A, B, O, S> {
-    condition: Option<(Option<bool>, Value<bool>)>,
+    condition: Option<K>,
     step: Step,
     /// Labels behind the first arm and behind the whole; present while a branch is open.
     labels: Option<(Label, Label)>,
     otherwise: bool,
     slot: Option<S>,
-    decide: fn(K) -> (Option<bool>, Value<bool>),
+    known: fn(K) -> Option<bool>,
+    branch: fn(K, bool, Label, Place),
     first: fn(A) -> O,
     second: fn(B) -> O,
     declare: fn() -> S,
@@ -291,7 +329,8 @@ impl<K: Arms<A, B, O, S>, A, B, O, S> If<K, A, B, O, S> {
             labels: None,
             otherwise: false,
             slot: None,
-            decide: |condition| (condition.known(), condition.predicate()),
+            known: K::known,
+            branch: K::branch_unless,
             first: K::first,
             second: K::second,
             declare: K::declare,
@@ -301,10 +340,10 @@ impl<K: Arms<A, B, O, S>, A, B, O, S> If<K, A, B, O, S> {
     }
 }
 
-impl<K, A, B, O, S: Copy> If<K, A, B, O, S> {
+impl<K: Copy, A, B, O, S: Copy> If<K, A, B, O, S> {
     /// Takes the condition; `otherwise` says whether there is an `else`.
     pub fn decide(&mut self, condition: K, otherwise: bool) {
-        self.condition = Some((self.decide)(condition));
+        self.condition = Some(condition);
         self.otherwise = otherwise;
     }
 
@@ -314,19 +353,16 @@ impl<K, A, B, O, S: Copy> If<K, A, B, O, S> {
     pub fn next(&mut self) -> Arm<O> {
         let place = here();
         match (self.step, self.labels) {
-            (Step::Start, _) => match self.condition {
+            (Step::Start, _) => match self.condition.map(|condition| ((self.known)(condition), condition)) {
                 Some((Some(true), _)) => {
                     self.step = Step::Then;
                     Arm::Then
                 }
-                Some((None, predicate)) => {
-                    let pred = predicate.reg();
-                    with(|b| {
-                        let labels =
-                            (b.label(if self.otherwise { "else" } else { "endif" }), b.label("endif"));
-                        b.branch(Guard { pred, negated: true }, labels.0, place);
-                        self.labels = Some(labels);
-                    });
+                Some((None, condition)) => {
+                    let name = if self.otherwise { "else" } else { "endif" };
+                    let labels = with(|b| (b.label(name), b.label("endif")));
+                    (self.branch)(condition, true, labels.0, place);
+                    self.labels = Some(labels);
                     self.step = Step::Then;
                     Arm::Then
                 }

@@ -6,7 +6,6 @@
 use super::arms::{Decide, HostCondition, KernelCondition};
 use super::registers::here;
 use crate::builder::{Label, with};
-use crate::ir::Guard;
 use crate::value::{Value, Var};
 
 /// Instructions of a right side that are cheaper than a branch around them.
@@ -99,12 +98,11 @@ impl<L: Connect<R, O>, R: Decide, O> Logic<L, R, O> {
             None => {
                 let slot = Var::declare();
                 slot.set(self.left.predicate());
-                let pred = self.left.predicate().reg();
-                self.open = Some(with(|b| {
-                    let (at, end) = (b.position(), b.label(if self.and { "and" } else { "or" }));
-                    b.branch(Guard { pred, negated: self.and }, end, place);
-                    Open { at, end, slot }
-                }));
+                // The register of the predicate comes before the branch.
+                self.left.predicate().reg();
+                let (at, end) = with(|b| (b.position(), b.label(if self.and { "and" } else { "or" })));
+                self.left.branch_unless(self.and, end, place);
+                self.open = Some(Open { at, end, slot });
                 None
             }
         }

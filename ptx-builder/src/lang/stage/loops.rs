@@ -9,7 +9,7 @@ use super::arms::Decide;
 use super::calls::Lift;
 use super::registers::{Registers, here};
 use crate::builder::{Label, with};
-use crate::ir::{Guard, Place};
+use crate::ir::Place;
 
 /// Labels of a construct that jumps may leave.
 #[derive(Debug)]
@@ -228,8 +228,7 @@ impl While {
         self.exits.kernel = true;
         self.exits.head = self.head;
         let exit = self.exits.break_label();
-        let pred = condition.predicate().reg();
-        with(|b| b.branch(Guard { pred, negated: true }, exit, place));
+        condition.branch_unless(true, exit, place);
         true
     }
 }

@@ -5,9 +5,9 @@
 
 use std::ops::Deref;
 
-use crate::isa::mods::Cmp;
+use crate::isa::mods::{Cmp, IRnd, Rnd};
 use crate::isa::{Mod, Op};
-use crate::value::{Number, Operand, Scalar, Value, compare, emit_value};
+use crate::value::{F16, Number, Operand, Scalar, Value, compare, emit_value, select};
 
 /// `<`, `<=`, `>` and `>=`: two host values, or numbers of one type of which at least one is a kernel value.
 #[diagnostic::on_unimplemented(
@@ -244,22 +244,42 @@ macro_rules! casts {
     )*)*};
 }
 
+const NEAREST: &[Mod] = &[Rnd::Rn.get()];
+const TOWARD_ZERO: &[Mod] = &[IRnd::Rzi.get()];
+
 casts! {
     u32 => u32: |value| value;
     i32 => i32: |value| value;
     u64 => u64: |value| value;
     i64 => i64: |value| value;
     f32 => f32: |value| value;
+    f64 => f64: |value| value;
+    // The bits stay, so no instruction is needed.
     u32 => i32: |value| value.retype();
     i32 => u32: |value| value.retype();
     u64 => i64: |value| value.retype();
     i64 => u64: |value| value.retype();
     u32 => u64 i64: |value| convert(Op::Cvt, &[], value);
     i32 => u64 i64: |value| convert(Op::Cvt, &[], value);
+    // Truncation is the same for either sign.
     u64 => u32: |value| convert(Op::Cvt, &[], value);
     u64 => i32: |value| convert::<u64, u32>(Op::Cvt, &[], value).retype();
     i64 => u32: |value| convert::<u64, u32>(Op::Cvt, &[], value.retype());
     i64 => i32: |value| convert::<u64, u32>(Op::Cvt, &[], value.retype()).retype();
+    u32 => f32 f64: |value| convert(Op::CvtF, NEAREST, value);
+    i32 => f32 f64: |value| convert(Op::CvtF, NEAREST, value);
+    u64 => f32 f64: |value| convert(Op::CvtF, NEAREST, value);
+    i64 => f32 f64: |value| convert(Op::CvtF, NEAREST, value);
+    f32 => u32 i32 u64 i64: |value| convert(Op::CvtInt, TOWARD_ZERO, value);
+    f64 => u32 i32 u64 i64: |value| convert(Op::CvtInt, TOWARD_ZERO, value);
+    f32 => f64: |value| convert(Op::CvtUp, &[], value);
+    f64 => f32: |value| convert(Op::CvtF, NEAREST, value);
+    f32 => F16: |value| convert(Op::CvtF, NEAREST, value);
+    F16 => f32: |value| convert(Op::CvtUp, &[], value);
+    bool => u32: |value| select(value, 1u32, 0u32);
+    bool => i32: |value| select(value, 1i32, 0i32);
+    bool => u64: |value| select(value, 1u64, 0u64);
+    bool => i64: |value| select(value, 1i64, 0i64);
 }
 
 /// `value as T`.

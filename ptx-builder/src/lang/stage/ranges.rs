@@ -32,13 +32,12 @@ impl<T: One> KernelRange<T> {
     /// Every `step`-th value; the step is positive.
     #[track_caller]
     pub fn step_by(self, step: impl Operand<T>) -> KernelRange<T> {
-        let step = step.value();
-        let not_positive = |bits: u64| bits == 0 || (T::TY.is_signed() && bits > T::MAX_BITS);
-        if step.known().is_some_and(not_positive) {
+        let mut step = step.value();
+        if step.known().is_some_and(|bits| bits == 0 || (T::TY.is_signed() && bits > T::MAX_BITS)) {
             let place = here();
-            with(|b| {
-                b.error(place, "the step of a range is not positive; count down with an index computed from an ascending one")
-            });
+            let message = "the step of a range is not positive; to count down, compute the index from one that counts up";
+            with(|b| b.error(place, message));
+            step = Value::constant(T::ONE);
         }
         KernelRange { step, ..self }
     }
