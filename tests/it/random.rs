@@ -4,7 +4,7 @@
 //! The seed is fixed: the same programs in every run. A failing one is made smaller before it is reported, as text that can go
 //! into `tests/filetests`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -174,9 +174,10 @@ fn both_assemblers_take_what_the_verifier_takes() {
     for role in [Role::Newest, Role::Driver] {
         let assembler = Ptxas::pinned(role);
         let verdicts = assembler.assemble(&batches);
-        let Some((i, said)) = verdicts.into_iter().flatten().find(|(_, said)| !said.is_empty()) else {
-            continue;
-        };
+        let refused: Vec<(usize, Vec<String>)> =
+            verdicts.into_iter().flatten().filter(|(_, said)| !said.is_empty()).collect();
+        let Some((i, said)) = refused.first().cloned() else { continue };
+        let all: BTreeSet<&String> = refused.iter().flat_map(|(_, said)| said).collect();
         let mut message = format!("{role:?} refuses it: {}\n{}", said.join("\n"), texts[i]);
         shrink(&mut tapes[i], |choices| match refusal(&assembler, choices) {
             None => false,
@@ -185,7 +186,7 @@ fn both_assemblers_take_what_the_verifier_takes() {
                 true
             }
         });
-        panic!("program {i}: {message}");
+        panic!("{} programs are refused: {all:#?}\nprogram {i}: {message}", refused.len());
     }
 }
 

@@ -40,6 +40,7 @@ pub(super) fn check(entry: &Entry, report: &mut Report<'_>) {
         }
         barrier_number(inst, report);
         bit_field(inst, report);
+        fraction(inst, report);
     }
 }
 
@@ -258,6 +259,21 @@ fn bit_field(inst: &Inst, report: &mut Report<'_>) {
         {
             let message =
                 format!("the {meaning} of the bit field is {}, the largest literal is {MOST}", imm.bits);
+            report.at_inst(RULE, inst, message);
+        }
+    }
+}
+
+/// A cache policy is for a fraction of the accesses.
+fn fraction(inst: &Inst, report: &mut Report<'_>) {
+    if inst.op != Op::CreatePolicy {
+        return;
+    }
+    for operand in &inst.operands {
+        let Operand::Imm(imm) = operand else { continue };
+        let value = f32::from_bits(imm.bits as u32);
+        if imm.ty == Ty::F32 && !(value > 0.0 && value <= 1.0) {
+            let message = format!("the fraction of the accesses is {value:e}, it is above 0 and at most 1");
             report.at_inst(RULE, inst, message);
         }
     }

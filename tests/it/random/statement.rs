@@ -90,6 +90,9 @@ impl Draw<'_> {
         let ty = form.operand_ty(spec, mods).0.expect("the forms are chosen so");
         let only = spec.role == Role::Imm;
         if only || (spec.role == Role::Use && has_literals(ty) && self.tape.one_in(4)) {
+            if form.op == Op::CreatePolicy {
+                return literal(ty, 0.5f32.to_bits().into());
+            }
             let bits = u64::from(self.tape.word()).wrapping_mul(0x1_0001_8003);
             // Positions and lengths of bit fields are literals of a byte.
             let small = matches!(form.op, Op::Bfe | Op::Bfi) && spec.ty == OpTy::Fixed(Ty::U32);
