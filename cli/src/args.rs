@@ -53,6 +53,9 @@ pub(crate) struct Emit {
     /// File for the text, in place of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Name the source lines of the kernel in the text, for profilers and sanitizers (`ptxas -lineinfo`)
+    #[arg(long)]
+    pub(crate) lines: bool,
     /// Also write how the text is launched, as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) manifest: Option<PathBuf>,

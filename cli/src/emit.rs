@@ -1,6 +1,7 @@
 //! `ptxsmith emit`: the text of a kernel, and its manifest.
 
-use ptxsmith_builder::kernel::emit::emit as emit_text;
+use ptxsmith_builder::kernel::emit::emit_with;
+use ptxsmith_builder::print::Options;
 
 use crate::args::Emit;
 use crate::error::Error;
@@ -13,7 +14,9 @@ use crate::request;
 pub(crate) fn emit(args: &Emit) -> Result<Outcome, Error> {
     let target = request::target(&args.target)?;
     let (info, kernel) = request::kernel(&args.kernel, &args.set, &args.schedule, target)?;
-    let emitted = emit_text(kernel.as_ref(), target).map_err(|error| Error::kernel(info.name, error))?;
+    let options = Options { lines: args.lines };
+    let emitted =
+        emit_with(kernel.as_ref(), target, options).map_err(|error| Error::kernel(info.name, error))?;
     let mut outputs = Outputs::default();
     if let Some(path) = &args.manifest {
         outputs.stage(path, pretty(&manifest(&emitted)).as_bytes())?;

@@ -98,6 +98,7 @@ type Key = (Op, Mods, Vec<Operand>);
 #[derive(Debug)]
 pub struct Builder {
     name: String,
+    place: Place,
     target: Target,
     generation: u32,
     params: Vec<Param>,
@@ -130,7 +131,7 @@ thread_local! {
 pub(crate) fn with<R>(f: impl FnOnce(&mut Builder) -> R) -> R {
     ACTIVE.with_borrow_mut(|active| match active.last_mut() {
         Some(builder) => f(builder),
-        None => f(&mut Builder::new("none", Target::all()[0])),
+        None => f(&mut Builder::new("none", Target::all()[0], Place::default())),
     })
 }
 
@@ -144,21 +145,24 @@ impl Drop for Active {
 }
 
 /// Builds an entry: `body` calls the functions of [`crate::ops`] and [`crate::lang`], which add to it.
+#[track_caller]
 pub fn build_entry(name: &str, target: Target, body: impl FnOnce()) -> Result<Entry, BuildErrors> {
-    ACTIVE.with_borrow_mut(|active| active.push(Builder::new(name, target)));
+    let place = Place::caller();
+    ACTIVE.with_borrow_mut(|active| active.push(Builder::new(name, target, place)));
     let guard = Active;
     body();
     std::mem::forget(guard);
     let builder = ACTIVE.with_borrow_mut(Vec::pop);
-    builder.unwrap_or_else(|| Builder::new(name, target)).finish()
+    builder.unwrap_or_else(|| Builder::new(name, target, place)).finish()
 }
 
 impl Builder {
-    fn new(name: &str, target: Target) -> Builder {
+    fn new(name: &str, target: Target, place: Place) -> Builder {
         let generation = GENERATIONS.get().wrapping_add(1);
         GENERATIONS.set(generation);
         Builder {
             name: name.to_owned(),
+            place,
             target,
             generation,
             params: Vec::new(),
@@ -197,19 +201,18 @@ impl Builder {
     }
 
     /// Declares a parameter.
-    pub fn param(&mut self, name: &str, ty: Ty, pointer_align: Option<u32>) -> ParamId {
+    pub fn param(&mut self, name: &str, ty: Ty, pointer_align: Option<u32>, place: Place) -> ParamId {
         let id = ParamId(self.params.len() as u32);
-        self.params.push(Param { name: name.to_owned(), ty, pointer_align, place: Place::default() });
+        self.params.push(Param { name: name.to_owned(), ty, pointer_align, place });
         id
     }
 
     /// Declares a shared array of `len` elements, or a dynamic one.
-    pub fn shared(&mut self, name: &str, ty: Ty, len: Option<u32>, align: u32) -> SharedId {
+    pub fn shared(&mut self, name: &str, ty: Ty, len: Option<u32>, align: u32, place: Place) -> SharedId {
         let id = SharedId(self.shared.len() as u32);
         let taken =
             self.shared.iter().filter(|array| array.name.trim_end_matches(char::is_numeric) == name).count();
         let name = if taken == 0 { name.to_owned() } else { format!("{name}{taken}") };
-        let place = Place::default();
         self.shared.push(SharedArray { name, align: align.max(ty.bytes()), ty, len, place });
         id
     }

@@ -19,12 +19,10 @@ pub mod stage;
 
 pub use cluster::{ClusterRef, cluster_idx_x, cluster_rank, cluster_sync};
 pub use collective::{
-    block_broadcast, block_max, block_min, block_reduce, block_sum, lanes_reduce, warp_broadcast, warp_max, warp_min, warp_reduce,
-    warp_sum, warp_xor,
+    block_broadcast, block_max, block_min, block_reduce, block_sum, lanes_reduce, warp_broadcast, warp_max,
+    warp_min, warp_reduce, warp_sum, warp_xor,
 };
-pub use grid::{
-    block_idx_x, comment, grid_dim_x, lane_id, sync_threads, target, thread_idx_x, thread_idx_y,
-};
+pub use grid::{block_idx_x, comment, grid_dim_x, lane_id, sync_threads, target, thread_idx_x, thread_idx_y};
 pub use memory::{Global, GlobalMut, Shared, scalar_param};
 pub use packed::Packed;
 pub use portable::{add_bf16, max_of_three, min_of_three, mul_bf16, sub_bf16};

@@ -3,6 +3,9 @@
 //! Only a [`Verified`] module can be printed. The text depends on the module alone: the same bytes on every machine and
 //! in every run. Registers are declared with their real type, one line per type; the version is the lowest sufficient
 //! one.
+//!
+//! On request ([`Options::lines`]) the text names the author's lines for profilers, debuggers and sanitizers. Such text is for them
+//! alone: it changes with every edit of the source, so snapshots and hashes are made without.
 
 use std::fmt::{self, Write};
 
@@ -11,19 +14,47 @@ use crate::isa::syntax::{self, Piece, Segment};
 use crate::types::Ty;
 use crate::verify::Verified;
 
+mod lines;
+
+use lines::Lines;
+
+/// What the text holds beside the module.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// `.file` and `.loc` directives with the places of the author's source, which an assembler turns into line tables
+    /// (`ptxas -lineinfo`).
+    pub lines: bool,
+}
+
 impl fmt::Display for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let module: &Module = self.module();
-        writeln!(f, ".version {}", self.version())?;
-        writeln!(f, ".target {}", module.target)?;
-        writeln!(f, ".address_size 64")?;
-        for entry in &module.entries {
-            writeln!(f)?;
-            write_dynamic_arrays(f, entry)?;
-            write_entry(f, entry)?;
-        }
-        Ok(())
+        write_module(f, self, &mut Lines::off())
     }
+}
+
+impl Verified {
+    /// The text with what `options` ask for; by default the same as that of `Display`.
+    pub fn text(&self, options: Options) -> String {
+        let mut lines = if options.lines { Lines::of(self.module()) } else { Lines::off() };
+        let mut out = String::new();
+        // Writing to a string does not fail.
+        let _ = write_module(&mut out, self, &mut lines);
+        out
+    }
+}
+
+fn write_module(f: &mut impl Write, verified: &Verified, lines: &mut Lines) -> fmt::Result {
+    let module: &Module = verified.module();
+    writeln!(f, ".version {}", verified.version())?;
+    writeln!(f, ".target {}", module.target)?;
+    writeln!(f, ".address_size 64")?;
+    lines.write_files(f)?;
+    for entry in &module.entries {
+        writeln!(f)?;
+        write_dynamic_arrays(f, entry)?;
+        write_entry(f, entry, lines)?;
+    }
+    Ok(())
 }
 
 /// PTX has `.extern` at module scope only; the arrays belong to the entry that follows.
@@ -34,8 +65,7 @@ fn write_dynamic_arrays(f: &mut impl Write, entry: &Entry) -> fmt::Result {
     Ok(())
 }
 
-/// Writes an entry, unverified; for error messages and the printer.
-pub(crate) fn write_entry(f: &mut impl Write, entry: &Entry) -> fmt::Result {
+fn write_entry(f: &mut impl Write, entry: &Entry, lines: &mut Lines) -> fmt::Result {
     write!(f, ".visible .entry {}(", entry.name)?;
     for (i, param) in entry.params.iter().enumerate() {
         write!(f, "{}\n\t.param {}", if i == 0 { "" } else { "," }, param.ty)?;
@@ -70,7 +100,7 @@ pub(crate) fn write_entry(f: &mut impl Write, entry: &Entry) -> fmt::Result {
         }
     }
     for block in &entry.blocks {
-        write_block(f, entry, block)?;
+        write_block(f, entry, block, lines)?;
     }
     writeln!(f, "}}")
 }
@@ -99,7 +129,7 @@ fn write_registers(f: &mut impl Write, entry: &Entry) -> fmt::Result {
     Ok(())
 }
 
-fn write_block(f: &mut impl Write, entry: &Entry, block: &Block) -> fmt::Result {
+fn write_block(f: &mut impl Write, entry: &Entry, block: &Block, lines: &mut Lines) -> fmt::Result {
     if let Some(label) = &block.label {
         writeln!(f, "{label}:")?;
     }
@@ -109,6 +139,7 @@ fn write_block(f: &mut impl Write, entry: &Entry, block: &Block) -> fmt::Result 
         while let Some((_, text)) = comments.next_if(|(at, _)| *at <= i) {
             writeln!(f, "\t// {text}")?;
         }
+        lines.write_place(f, inst.place)?;
         line.clear();
         line.push('\t');
         push_inst(&mut line, entry, inst);
@@ -119,7 +150,10 @@ fn write_block(f: &mut impl Write, entry: &Entry, block: &Block) -> fmt::Result 
         writeln!(f, "\t// {text}")?;
     }
     match show_terminator(entry, &block.term) {
-        Some(text) => writeln!(f, "\t{text}"),
+        Some(text) => {
+            lines.write_place(f, block.term_place)?;
+            writeln!(f, "\t{text}")
+        }
         None => Ok(()),
     }
 }

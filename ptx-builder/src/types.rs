@@ -60,8 +60,8 @@ tys! {
     F16x2 "f16x2" 32 B32,
     Bf16x2 "bf16x2" 32 B32,
     F32x2 "f32x2" 64 B64,
-    U16x2 "u16x2" 32 U32,
-    S16x2 "s16x2" 32 S32,
+    U16x2 "u16x2" 32 B32,
+    S16x2 "s16x2" 32 B32,
     E4m3x2 "e4m3x2" 16 B16,
     E5m2x2 "e5m2x2" 16 B16,
     Tf32 "tf32" 32 B32,
@@ -116,9 +116,13 @@ impl Ty {
 
     /// Whether an operand of an instruction of type `self` may be a register declared `register`: the same type, a bit
     /// type on either side of equal width, or an integer of equal width and other sign. This is the manual's
-    /// table of operand agreement, without the wider-register relaxation of loads, stores and conversions.
+    /// table of operand agreement, without the wider-register relaxation of loads, stores and conversions. What PTX has no
+    /// register type for agrees with bits only.
     pub fn agrees(self, register: Ty) -> bool {
         let own = self.register();
+        if !(self.is_register() || self.is_int() || self.is_bits()) {
+            return own == register;
+        }
         own == register
             || (own.bits() == register.bits()
                 && own != Ty::Pred

@@ -47,3 +47,22 @@ pub fn assemble(role: Role, target: Target, text: &str) -> Result<String, String
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     if output.status.success() { Ok(said) } else { Err(said) }
 }
+
+/// Assembles a text with `-lineinfo` and tells whether the machine code names a source file of the author (`.rs`).
+/// Returns what the assembler says, as `Err`, if it does not take the text or warns about it.
+pub fn line_table(role: Role, target: Target, text: &str) -> Result<bool, String> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (input, output) = (folder.path().join("kernel.ptx"), folder.path().join("kernel.cubin"));
+    std::fs::write(&input, text).expect("the temporary folder is writable");
+    let ran = Command::new(ptxas(role))
+        .arg(format!("-arch={target}"))
+        .args(["-lineinfo", "-Werror", "-o"])
+        .args([&output, &input])
+        .output()
+        .expect("the assembler runs");
+    if !ran.status.success() {
+        return Err(String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned());
+    }
+    let code = std::fs::read(&output).expect("the assembler writes its result");
+    Ok(code.windows(4).any(|bytes| bytes == b".rs\0"))
+}

@@ -106,6 +106,23 @@ fn two_processes_write_the_same_bytes() {
 }
 
 #[test]
+fn source_lines_are_in_the_text_on_request_and_not_in_its_hash() {
+    let folder = Sandbox::new();
+    let emit = |name: &str, more: &str| {
+        folder
+            .run(&format!("emit {SPEC} --target sm_90 -o {name}.ptx --manifest {name}.json {more}"))
+            .expect(0);
+        let manifest: Value = serde_json::from_str(&folder.read(&format!("{name}.json"))).expect("JSON");
+        (folder.read(&format!("{name}.ptx")), manifest["text_hash"].clone())
+    };
+    let (plain, lined) = (emit("plain", ""), emit("lined", "--lines"));
+    assert!(!plain.0.contains(".loc") && !plain.0.contains(".file"), "{}", plain.0);
+    assert!(lined.0.contains(".file 1 \"") && lined.0.contains("\t.loc 1 "), "{}", lined.0);
+    assert_eq!(plain.1, lined.1);
+    folder.run("check lined.ptx").expect(0);
+}
+
+#[test]
 fn the_manifest_says_how_to_launch() {
     let folder = Sandbox::new();
     folder.run(&format!("emit {SPEC} --target sm_90 -o k.ptx --manifest k.json")).expect(0);

@@ -36,7 +36,7 @@ enum End {
 impl Builder {
     /// Ends the build.
     pub(super) fn finish(mut self) -> Result<Entry, BuildErrors> {
-        self.items.push(Item::Ret(Place::default()));
+        self.items.push(Item::Ret(self.place));
         for label in &self.labels {
             if label.first_jump.is_some() && !label.placed {
                 self.errors.push(super::BuildError {
@@ -66,7 +66,7 @@ impl Builder {
             shared: self.shared,
             regs,
             blocks,
-            place: Place::default(),
+            place: self.place,
         })
     }
 

@@ -608,7 +608,7 @@ forms! {
         .t(INTS).ops(&[D, A, A, A]).since(ALWAYS).pure(eval::int::sad);
         { fn sad<T: Int>(a: T, b: T, c: T) -> T { } }
     Dp4a = "dp4a", "dp4a.T.S d, a, b, c", "`c` plus the products of the four bytes of `a` (signedness `T`) and `b` (`S`).",
-        .t(&[U32, S32]).s(&[U32, S32]).ops(&[operand(Role::Def, Fixed(B32)), operand(Role::Use, Fixed(B32)), operand(Role::Use, Fixed(B32)), operand(Role::Use, Fixed(B32))])
+        .t(&[U32, S32]).s(&[U32, S32]).ops(&[operand(Role::Def, Fixed(U32)), U32_, U32_, U32_])
         .since(&[since(5, 0, 61)]).pure(eval::int::dp4a);
         { fn dp4a_i32(a: B32, b: B32, c: i32) -> i32 { Mod::t(Ty::S32), Mod::s(Ty::S32) } }
         { fn dp4a_u32(a: B32, b: B32, c: u32) -> u32 { Mod::t(Ty::U32), Mod::s(Ty::U32) } }

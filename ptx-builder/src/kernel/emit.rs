@@ -6,10 +6,9 @@
 //!
 //! The header takes no part in the text's identity: text hashes leave comment lines out.
 
-use std::fmt::Write;
-
 use super::{AnyKernel, ArgKind, FieldValue, KernelError, Operation, ParamSource, Step};
 use crate::ir::Entry;
+use crate::print::Options;
 use crate::target::{TARGETS, Target};
 use crate::verify::Verified;
 
@@ -40,12 +39,18 @@ pub struct Need {
 /// # Errors
 /// Those of [`AnyKernel::operation`].
 pub fn emit(kernel: &dyn AnyKernel, target: Target) -> Result<Emitted, KernelError> {
+    emit_with(kernel, target, Options::default())
+}
+
+/// [`emit`], with what `options` ask for in the text.
+///
+/// # Errors
+/// Those of [`AnyKernel::operation`].
+pub fn emit_with(kernel: &dyn AnyKernel, target: Target, options: Options) -> Result<Emitted, KernelError> {
     let operation = kernel.operation(target)?;
     let fields = kernel.fields(target);
     let needs = needs(&operation.module);
-    let mut text = header(&operation, &fields, &needs);
-    // Writing to a string does not fail.
-    let _ = write!(text, "{}", operation.module);
+    let text = header(&operation, &fields, &needs) + &operation.module.text(options);
     Ok(Emitted { text, fields, needs, operation })
 }
 

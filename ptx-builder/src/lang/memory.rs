@@ -19,7 +19,7 @@ use crate::value::{B32, B64, Operand, Scalar, Value, emit_value};
 #[track_caller]
 pub fn scalar_param<T: Scalar>(name: &str) -> Value<T> {
     let place = Place::caller();
-    let id = with(|b| b.param(name, T::TY, None));
+    let id = with(|b| b.param(name, T::TY, None, place));
     read_param(id, T::TY, place).named(name)
 }
 
@@ -59,7 +59,7 @@ impl View {
     fn param(name: &str, dtype: Dtype, align: u32) -> View {
         let place = Place::caller();
         let align = align.max(dtype.bytes());
-        let id = with(|b| b.param(name, Ty::U64, Some(align)));
+        let id = with(|b| b.param(name, Ty::U64, Some(align), place));
         let generic: Value<u64> = read_param(id, Ty::U64, place).named(&format!("{name}_param"));
         let mods = [Space::Global.get(), Mod::t(Ty::U64)];
         let address = emit_value::<u64>(Op::CvtaTo, &mods, vec![generic.operand()]).named(name);
@@ -403,20 +403,26 @@ pub struct Shared<T: Scalar> {
 
 impl<T: Scalar> Shared<T> {
     /// Declares an array of `len` elements, aligned to 16 bytes.
+    #[track_caller]
     pub fn new(name: &str, len: u32) -> Shared<T> {
-        let id = with(|b| b.shared(name, T::TY, Some(len), 16));
+        let place = Place::caller();
+        let id = with(|b| b.shared(name, T::TY, Some(len), 16, place));
         Shared { id, ty: std::marker::PhantomData }
     }
 
     /// Declares an array whose size is given at the launch, aligned to 16 bytes.
+    #[track_caller]
     pub fn dynamic(name: &str) -> Shared<T> {
-        let id = with(|b| b.shared(name, T::TY, None, 16));
+        let place = Place::caller();
+        let id = with(|b| b.shared(name, T::TY, None, 16, place));
         Shared { id, ty: std::marker::PhantomData }
     }
 
     /// Declares a dynamic array if `wanted`.
+    #[track_caller]
     pub fn dynamic_if(wanted: bool, name: &str) -> Option<Shared<T>> {
-        wanted.then(|| Shared::dynamic(name))
+        // A closure would be a place of its own.
+        if wanted { Some(Shared::dynamic(name)) } else { None }
     }
 
     /// The address of element `index`.

@@ -7,7 +7,7 @@ use super::Report;
 use crate::imm::Imm;
 use crate::ir::{Addr, Base, Entry, Inst, Operand, Reg};
 use crate::isa::syntax::{self, Segment};
-use crate::isa::{Effect, Form, Mod, OpTy, OperandSpec, Role, Slot};
+use crate::isa::{Effect, Form, Mod, Op, OpTy, OperandSpec, Role, Slot};
 use crate::types::Ty;
 
 const RULE: &str = "types";
@@ -18,8 +18,13 @@ pub(super) fn check(entry: &Entry, report: &mut Report<'_>) {
         for (i, (operand, spec)) in inst.operands.iter().zip(form.operands).enumerate() {
             let result = match operand {
                 Operand::Addr(addr) => address(entry, inst, i, addr),
-                Operand::Vec(items) if spec.ty == OpTy::PartsT => parts(entry, inst, items),
-                Operand::Vec(items) => items.iter().try_for_each(|item| value(entry, inst, spec, item)),
+                Operand::Vec(items) if spec.ty == OpTy::PartsT => {
+                    parts(entry, inst, items).and_then(|()| alike(entry, items))
+                }
+                Operand::Vec(items) => {
+                    let each = items.iter().try_for_each(|item| value(entry, inst, spec, item));
+                    each.and_then(|()| alike(entry, items))
+                }
                 other => value(entry, inst, spec, other),
             };
             if let Err((message, hint)) = result {
@@ -34,6 +39,8 @@ pub(super) fn check(entry: &Entry, report: &mut Report<'_>) {
             }
         }
         barrier_number(inst, report);
+        bit_field(inst, report);
+        fraction(inst, report);
     }
 }
 
@@ -215,6 +222,63 @@ pub(super) fn space(inst: &Inst, index: usize) -> Where {
 }
 
 /// Blocks have 16 barriers.
+/// The registers of a vector agree with each other: the assembler takes no float beside an integer, even where the
+/// instruction moves bits, and no two widths.
+fn alike(entry: &Entry, items: &[Operand]) -> Result<(), Wrong> {
+    let regs = || {
+        items.iter().filter_map(|item| match item {
+            Operand::Reg(reg) => Some(&entry.regs[reg.index()]),
+            _ => None,
+        })
+    };
+    for (i, one) in regs().enumerate() {
+        if let Some(other) = regs().take(i).find(|other| !other.ty.agrees(one.ty)) {
+            return Err((
+                format!(
+                    "has elements of different types: `%{}`, declared `{}`, and `%{}`, declared `{}`",
+                    other.name, other.ty, one.name, one.ty
+                ),
+                Some("move the bits into registers of one type with `mov.b16`, `mov.b32` or `mov.b64`"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Position and length of a bit field: only their low byte counts, and the assembler takes no larger literal.
+fn bit_field(inst: &Inst, report: &mut Report<'_>) {
+    const MOST: u64 = 255;
+    let names: [(&str, &str); 2] = match inst.op {
+        Op::Bfe => [("b", "position"), ("c", "length")],
+        Op::Bfi => [("c", "position"), ("d", "length")],
+        _ => return,
+    };
+    for (name, meaning) in names {
+        if let Some(Operand::Imm(imm)) = syntax::operand_named(inst.op, name).map(|at| &inst.operands[at])
+            && imm.bits > MOST
+        {
+            let message =
+                format!("the {meaning} of the bit field is {}, the largest literal is {MOST}", imm.bits);
+            report.at_inst(RULE, inst, message);
+        }
+    }
+}
+
+/// A cache policy is for a fraction of the accesses.
+fn fraction(inst: &Inst, report: &mut Report<'_>) {
+    if inst.op != Op::CreatePolicy {
+        return;
+    }
+    for operand in &inst.operands {
+        let Operand::Imm(imm) = operand else { continue };
+        let value = f32::from_bits(imm.bits as u32);
+        if imm.ty == Ty::F32 && !(value > 0.0 && value <= 1.0) {
+            let message = format!("the fraction of the accesses is {value:e}, it is above 0 and at most 1");
+            report.at_inst(RULE, inst, message);
+        }
+    }
+}
+
 fn barrier_number(inst: &Inst, report: &mut Report<'_>) {
     const BARRIERS: u64 = 16;
     if Form::of(inst.op).effect == Effect::Barrier

@@ -123,7 +123,7 @@ fn start(env: &mut Env<'_>, block: &mut Block, warp: &mut Warp, op: &CopyOp, ins
         let word = |slot: u32| warp.regs.w32[slot as usize][lane as usize] as usize;
         let bytes = op.bytes.map_or(op.to.bytes as usize, word);
         let copied = op.copied.map_or(bytes, word).min(bytes);
-        if bytes % 4 != 0 || op.bulk && bytes % 16 != 0 {
+        if op.bulk && !bytes.is_multiple_of(16) {
             env.report(Kind::Misaligned, at, lane, Where::Nowhere, || {
                 format!("copy of {bytes} bytes, not a multiple of 16")
             });
