@@ -45,9 +45,25 @@ arithmetic! {
 
 #[track_caller]
 fn binary<T: Arithmetic>((op, extra): (Op, &'static [Mod]), a: ir::Operand, b: ir::Operand) -> Value<T> {
+    if let Some(unchanged) = unchanged(op, &a, &b) {
+        return Value::from_operand(unchanged);
+    }
     let mut mods = vec![Mod::t(T::TY)];
     mods.extend_from_slice(extra);
     emit_value(op, &mods, vec![a, b])
+}
+
+/// The operand that integer arithmetic with 0 or 1 leaves as it is: host loops compute with such numbers.
+fn unchanged(op: Op, a: &ir::Operand, b: &ir::Operand) -> Option<ir::Operand> {
+    let is =
+        |operand: &ir::Operand, number: u64| matches!(operand, ir::Operand::Imm(imm) if imm.bits == number);
+    match op {
+        Op::AddI | Op::SubI if is(b, 0) => Some(a.clone()),
+        Op::AddI if is(a, 0) => Some(b.clone()),
+        Op::MulI if is(b, 1) => Some(a.clone()),
+        Op::MulI if is(a, 1) => Some(b.clone()),
+        _ => None,
+    }
 }
 
 macro_rules! operators {
