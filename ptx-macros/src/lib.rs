@@ -17,6 +17,8 @@ mod device;
 mod errors;
 mod kernel;
 mod names;
+#[cfg(test)]
+mod tests;
 mod types;
 
 /// A GPU kernel, written in Rust.

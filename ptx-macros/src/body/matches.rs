@@ -57,10 +57,7 @@ fn test(pat: &Pat, value: &Ident) -> Option<Expr> {
     let verbatim = |tokens: TokenStream| syn::parse2::<Expr>(tokens).ok();
     match pat {
         Pat::Wild(_) => None,
-        Pat::Ident(ident) if binding(pat).is_some() => {
-            let _ = ident;
-            None
-        }
+        Pat::Ident(_) if binding(pat).is_some() => None,
         Pat::Paren(paren) => test(&paren.pat, value),
         Pat::Or(or) => {
             let mut tests = Vec::new();
@@ -173,8 +170,7 @@ impl Body<'_> {
             ));
         }
         let mut chain: Option<Expr> = None;
-        for (i, (pat, guard, body)) in arms.into_iter().enumerate().rev() {
-            let _ = i;
+        for (pat, guard, body) in arms.into_iter().rev() {
             let bound = binding(&pat).cloned();
             let mutable = matches!(&pat, Pat::Ident(ident) if ident.mutability.is_some());
             let with_binding = |expr: Expr| -> Block {

@@ -163,6 +163,7 @@ fn arguments(attr: &Attribute, errors: &Errors) -> TokenStream {
 }
 
 fn parse_role(name: &str, attr: &Attribute, ty: &Type, errors: &Errors) -> Option<Role> {
+    let before = errors.count();
     let tokens = arguments(attr, errors);
     let entries = |keys: &[&str]| Entries::parse(tokens.clone(), name, keys, errors);
     Some(match name {
@@ -182,7 +183,7 @@ fn parse_role(name: &str, attr: &Attribute, ty: &Type, errors: &Errors) -> Optio
                     .filter(|(_, value)| value.is_none())
                     .map(|(key, _)| *key)
                     .collect();
-                if !missing.is_empty() && errors.is_empty() {
+                if !missing.is_empty() && errors.count() == before {
                     errors.at(attr, format!("a buffer needs {}", missing.join(" and ")));
                 }
             }
@@ -194,7 +195,7 @@ fn parse_role(name: &str, attr: &Attribute, ty: &Type, errors: &Errors) -> Optio
         }
         _ => {
             let of = entries(&["of"]).value("of", errors);
-            if of.is_none() && errors.is_empty() {
+            if of.is_none() && errors.count() == before {
                 errors.at(attr, "`stride` needs the buffer that it belongs to: `#[stride(of = x)]`");
             }
             Role::Scalar { stride_of: of }
